@@ -1,0 +1,74 @@
+/*
+ * The I/O engine: worker threads that do a phase's operations when told the instant. Knows nothing of JSON, messages or the
+ * network: a phase description in, counters and histograms out (agent/shm/counters.h).
+ *
+ * Use, all from one thread (the runner's main thread):
+ *	engine_new -> (engine_arm -> engine_go -> [workers run] -> engine_wait -> engine_flush)* -> engine_clean -> engine_free
+ * engine_stop and engine_void may come at any time.
+ */
+#ifndef LS_AGENT_ENGINE_ENGINE_H
+#define LS_AGENT_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/shm/counters.h"
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "proto/model/phase.h"
+#include "proto/model/results.h"
+
+struct engine;
+
+struct engine_config {
+	int run_dir_fd;		 /* the run's own directory, borrowed for the engine's life: every path is relative to it */
+	const char *run_dir;	 /* its path, for messages only */
+	uint64_t node_index, node_count;
+	uint64_t seed;		 /* of data and random orders; the same on all nodes of a run */
+	int64_t spin_ns;	 /* before the instant, workers stop sleeping and yield in a loop */
+	struct shm_map *map;	 /* borrowed */
+	uint64_t dio_align;	 /* alignment that direct I/O needs on this volume, 0 if it has none */
+};
+
+struct engine_arm {
+	const struct phase *spec;
+	const uint64_t *node_workers; /* [node_count]: workers on each node, 0: idle there */
+	bool redo;		      /* files go back to what they were before the phase */
+};
+
+/* First failures of a phase, for the report. */
+#define ENGINE_ERRORS_MAX 16
+
+enum ls_rc engine_new(const struct engine_config *config, struct engine **out, struct ls_err *err) LS_MUST_CHECK;
+void engine_free(struct engine *e);
+
+/*
+ * Everything slow: threads exist, files are laid out as the phase needs them and open, buffers filled, rings registered,
+ * workers parked. Blocks. Returns LS_OK with all workers parked (none for an idle node), or the first failure, in which case
+ * no worker waits; *out_error (initialised by the caller) then names worker, call, path, errno. out_epoch: number for go.
+ */
+enum ls_rc engine_arm(struct engine *e, const struct engine_arm *arm, uint64_t *out_epoch, struct io_error *out_error,
+    struct ls_err *err) LS_MUST_CHECK;
+
+/* Tells the parked workers the instant. They start there if shm_control.commit_epoch has reached the epoch. */
+void engine_go(struct engine *e, struct ls_mono start, int64_t late_limit_ns);
+
+/* An eventfd, readable when all workers have left the phase (ended, failed, missed or stopped). Borrowed. */
+int engine_event_fd(const struct engine *e);
+
+/* Have all left? Consumes the event. decision: what the node decided at the instant. */
+bool engine_left(struct engine *e, enum shm_decision *decision);
+
+/* The untimed flush of what this node wrote in the phase; its time. Errors are added to the phase's errors. Blocks. */
+int64_t engine_flush(struct engine *e);
+
+/* Failures of the phase: count of all, and the first ENGINE_ERRORS_MAX of them, borrowed until the next arm. */
+uint64_t engine_errors(const struct engine *e, const struct io_error **out, size_t *out_count);
+
+/* Asks the workers to leave after their present operation. They still count as left only when they have. */
+void engine_stop(struct engine *e);
+
+/* Removes what this node made in the run's directory, and what all share. left: paths that stayed, owned by the caller. */
+void engine_clean(struct engine *e, char ***left, size_t *left_count);
+
+#endif

@@ -1,0 +1,19 @@
+/* Ends a reading of a .def file that field_decl.h or field_table.h began. No include guard. */
+#undef FIELD_ROW
+#undef FIELD_LIST_ROW
+#undef S_BEGIN
+#undef F_BOOL
+#undef F_I64
+#undef F_U64
+#undef F_SIZE
+#undef F_DURATION
+#undef F_F64
+#undef F_ENUM
+#undef F_STR
+#undef F_STR_LIST
+#undef F_I64_LIST
+#undef F_U64_PAIRS
+#undef F_STRUCT
+#undef F_STRUCT_PTR
+#undef F_STRUCT_LIST
+#undef S_END

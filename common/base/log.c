@@ -1,0 +1,83 @@
+#include "common/base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+
+/* Set once by main before any thread exists, read-only afterwards. */
+static struct {
+	const char *program;
+	enum ls_log_level level;
+	bool journal;
+} log_conf = { "lockstep", LS_LOG_INFO, false };
+
+static const char *const level_names[LS_LOG_LEVEL_COUNT] = { "error", "warning", "info", "debug" };
+static const int level_priorities[LS_LOG_LEVEL_COUNT] = { 3, 4, 6, 7 }; /* syslog(3) */
+
+void
+ls_log_init(const char *program, enum ls_log_level level)
+{
+	log_conf.program = program;
+	log_conf.level = level;
+	log_conf.journal = getenv("JOURNAL_STREAM") != NULL;
+}
+
+const char *
+ls_log_escape(const char *text, char *buf, size_t len)
+{
+	size_t n = 0;
+
+	if (text == NULL)
+		text = "-";
+	for (const unsigned char *p = (const unsigned char *)text; *p != '\0' && n + 5 < len; p++) {
+		if (*p >= 0x20 && *p < 0x7f && *p != '"' && *p != '\\')
+			buf[n++] = (char)*p;
+		else
+			n += (size_t)snprintf(buf + n, len - n, "\\x%02x", *p);
+	}
+	if (len > 0)
+		buf[n] = '\0';
+	return buf;
+}
+
+void
+ls_log(enum ls_log_level level, const char *message, const char *fields, ...)
+{
+	char line[2048];
+	char stamp[40];
+	size_t n;
+	int saved = errno;
+
+	if (level > log_conf.level)
+		return;
+	if (log_conf.journal)
+		n = (size_t)snprintf(line, sizeof(line), "<%d>%s", level_priorities[level], message);
+	else
+		n = (size_t)snprintf(line, sizeof(line), "%s %s[%d] %s: %s",
+		    ls_wall_format(ls_wall_now(), stamp, sizeof(stamp)), log_conf.program, (int)getpid(),
+		    level_names[level], message);
+	if (n > sizeof(line) - 2)
+		n = sizeof(line) - 2;
+	if (fields != NULL && n + 2 < sizeof(line)) {
+		va_list ap;
+
+		line[n++] = ' ';
+		va_start(ap, fields);
+		int m = vsnprintf(line + n, sizeof(line) - 1 - n, fields, ap);
+		va_end(ap);
+		if (m > 0)
+			n = LS_MIN(n + (size_t)m, sizeof(line) - 2);
+	}
+	line[n++] = '\n';
+
+	/* One write a line, so that lines of several processes do not mix; a broken log is not worth failing for. */
+	ssize_t rc = write(STDERR_FILENO, line, n);
+	(void)rc;
+	errno = saved;
+}

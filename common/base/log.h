@@ -1,0 +1,34 @@
+/*
+ * Log lines of the daemons, to standard error: "<level> message key=value ...". A fixed message, then fields; what came
+ * from a peer is escaped. Libraries log at debug level at most; who owns the session, run or process logs, once.
+ * Keeps errno. Any thread.
+ */
+#ifndef LS_COMMON_BASE_LOG_H
+#define LS_COMMON_BASE_LOG_H
+
+#include "common/base/defs.h"
+
+enum ls_log_level {
+	LS_LOG_ERROR = 0,
+	LS_LOG_WARN,
+	LS_LOG_INFO,
+	LS_LOG_DEBUG,
+	LS_LOG_LEVEL_COUNT
+};
+
+/*
+ * Sets up the log of this process: program name (borrowed for good) and the most verbose level that is written. Under
+ * systemd (JOURNAL_STREAM set) lines carry the <N> priority prefix instead of a time.
+ */
+void ls_log_init(const char *program, enum ls_log_level level);
+
+/*
+ * Writes one line. fields is a printf format of " key=value" text without a leading blank, or NULL. Strings from peers
+ * go through ls_log_escape first.
+ */
+void ls_log(enum ls_log_level level, const char *message, const char *fields, ...) LS_PRINTF(3, 4);
+
+/* text with control characters, quotes and non-UTF-8 bytes as \xNN, cut to fit buf; returns buf. NULL gives "-". */
+const char *ls_log_escape(const char *text, char *buf, size_t len);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * Listening sockets. Accepts at most a few connections a turn of the loop, so that a storm of reconnects does not delay
+ * what is under way.
+ */
+#ifndef LS_COMMON_NET_LISTEN_H
+#define LS_COMMON_NET_LISTEN_H
+
+#include <sys/types.h>
+
+#include "common/base/err.h"
+#include "common/net/loop.h"
+
+struct listener;
+
+/* A new connection's socket, non-blocking and close-on-exec; the callee owns fd. */
+typedef void (*listen_fn)(int fd, void *arg);
+
+/*
+ * Listens on "HOST:PORT", "[IPv6]:PORT", ":PORT" (all addresses, dual-stack) or "unix:/path" (mode as given, an old socket
+ * file is replaced if nobody listens on it). Port 0 takes a free one. Errors: LS_E_INVALID, LS_E_SYS.
+ */
+enum ls_rc listener_new(struct loop *loop, const char *address, mode_t unix_mode, listen_fn fn, void *arg,
+    struct listener **out, struct ls_err *err) LS_MUST_CHECK;
+void listener_free(struct listener *l); /* removes a Unix socket's file */
+
+/* The address in fact, with the port taken: "127.0.0.1:40123". Borrowed. */
+const char *listener_address(const struct listener *l);
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * What a daemon owes to systemd: READY=1 once its listeners stand, WATCHDOG=1 in the rhythm asked for, STOPPING=1. Does
+ * nothing when not started by systemd.
+ */
+#ifndef LS_COMMON_SVC_SVC_H
+#define LS_COMMON_SVC_SVC_H
+
+#include "common/net/loop.h"
+
+struct svc;
+
+struct svc *svc_new(struct loop *loop); /* starts the watchdog timer if there is one */
+void svc_ready(struct svc *svc, const char *status);
+void svc_stopping(struct svc *svc);
+void svc_free(struct svc *svc);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * Report formats: pure functions from the results model to text. No clock, no file, no database, no locale. A format is one
+ * file (report_<name>.c) and a row in formats.c.
+ */
+#ifndef LS_COORDINATOR_REPORT_FORMAT_H
+#define LS_COORDINATOR_REPORT_FORMAT_H
+
+#include <stddef.h>
+
+#include "common/base/err.h"
+#include "common/base/sink.h"
+#include "proto/model/results.h"
+
+struct report_format {
+	const char *name;
+	const char *extension; /* without the dot */
+	const char *help;
+	enum ls_rc (*render)(const struct results *results, struct sink *out, struct ls_err *err);
+};
+
+/* All formats, NULL-terminated. Static. */
+extern const struct report_format *const report_formats[];
+
+const struct report_format *report_format_find(const char *name);
+
+#endif

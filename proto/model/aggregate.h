@@ -1,0 +1,35 @@
+/*
+ * From what each node did to what all did together: rates, overlap, fairness, merged latency, start skew, warnings.
+ * Pure functions of the results model. Formulas: ARCHITECTURE.md, "Aggregates"; S0, S1, E0, E1 are first and last start
+ * and first and last end over all workers.
+ */
+#ifndef LS_PROTO_MODEL_AGGREGATE_H
+#define LS_PROTO_MODEL_AGGREGATE_H
+
+#include "common/base/err.h"
+#include "proto/model/results.h"
+
+/* Fewer counter steps than this in the all-active span and its rate is null. */
+#define AGGREGATE_MIN_STEPS 10
+
+/*
+ * Derives the rates and latencies of one node from its counts: bytes_per_s, ops_per_s, percentiles, latency_ns.
+ * n/a (NAN) when it did nothing or its time is zero.
+ */
+void node_result_derive(struct node_result *node);
+
+/*
+ * Fills phase->aggregate, start_skew_ns (uncertainty is the caller's, who knows the clocks), duration_ns and appends
+ * warnings, from phase->nodes, phase->spec and the job. Nodes that are idle do not count; lost and failed nodes'
+ * numbers are shown but make the aggregates null with a warning, except under on_node_loss continue, where the rest is
+ * aggregated and the warning says so. Errors: LS_E_INVALID when a node's histogram is malformed.
+ */
+enum ls_rc phase_result_aggregate(struct phase_result *phase, const struct job *job, struct ls_err *err) LS_MUST_CHECK;
+
+/*
+ * Bytes and operations done by a node until t_ns after the planned start, interpolated linearly in its series; the whole
+ * when t_ns is at or past its end.
+ */
+void node_result_done_at(const struct node_result *node, int64_t t_ns, double *out_bytes, double *out_ops);
+
+#endif

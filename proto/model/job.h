@@ -1,0 +1,31 @@
+/*
+ * A job: the one description of a run that the operator writes, lockstepd keeps and the agents get.
+ */
+#ifndef LS_PROTO_MODEL_JOB_H
+#define LS_PROTO_MODEL_JOB_H
+
+#include "common/base/err.h"
+#include "common/base/field.h"
+#include "proto/model/phase.h"
+
+enum job_on_node_loss {
+	ON_LOSS_ABORT = 0,
+	ON_LOSS_CONTINUE,
+};
+
+extern const char *const job_on_node_loss_names[];
+
+#include "common/base/field_decl.h"
+#include "proto/model/job.def"
+#include "common/base/field_undef.h"
+
+/*
+ * Checks a whole job: a path that is absolute and has no ".." component, at least one phase, each phase valid, no
+ * node twice. Errors: LS_E_INVALID or LS_E_RANGE, the sentence begins with the place ("phases[2].record_size: ...").
+ */
+enum ls_rc job_validate(const struct job *job, struct ls_err *err) LS_MUST_CHECK;
+
+/* Workers per node of a phase: its own number, or the job's. */
+uint64_t job_phase_workers(const struct job *job, const struct phase *phase);
+
+#endif

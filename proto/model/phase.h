@@ -1,0 +1,124 @@
+/*
+ * What a job can ask the workers to do: the kinds of phases, their parameters and what belongs together. Facts only;
+ * how a phase does it stands in agent/engine.
+ */
+#ifndef LS_PROTO_MODEL_PHASE_H
+#define LS_PROTO_MODEL_PHASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/err.h"
+#include "common/base/field.h"
+
+enum op_kind {
+#define OP(ID, id) OP_##ID,
+#include "proto/model/ops.def"
+#undef OP
+	OP_COUNT
+};
+
+/* Names by enum op_kind, NULL-terminated. */
+extern const char *const op_names[OP_COUNT + 1];
+
+enum phase_kind {
+#define PHASE(ID, id, name, op, unit, groups, needs, help) PHASE_##ID,
+#include "proto/model/phases.def"
+#undef PHASE
+	PHASE_KIND_COUNT
+};
+
+enum phase_unit {
+	PHASE_BYTES = 0,
+	PHASE_FILES,
+};
+
+enum phase_needs {
+	PHASE_FRESH = 0,
+	PHASE_FILLED,
+};
+
+/* Groups of parameters, as flags of their fields. */
+enum phase_group {
+	PHASE_DATA = 1 << FIELD_GROUP_SHIFT,
+	PHASE_META = 2 << FIELD_GROUP_SHIFT,
+	PHASE_GROUPS = PHASE_DATA | PHASE_META,
+};
+
+enum phase_layout {
+	LAYOUT_WORKER = 0,
+	LAYOUT_NODE,
+	LAYOUT_SHARED,
+};
+
+enum phase_engine {
+	ENGINE_SYNC = 0,
+	ENGINE_IO_URING,
+	ENGINE_LIBAIO,
+	ENGINE_NULL,
+};
+
+enum phase_dirs {
+	DIRS_PRIVATE = 0,
+	DIRS_SHARED,
+};
+
+extern const char *const phase_kind_names[PHASE_KIND_COUNT + 1];
+extern const char *const phase_layout_names[];
+extern const char *const phase_engine_names[];
+extern const char *const phase_dirs_names[];
+
+/* What is fixed for a kind. */
+struct phase_kind_info {
+	const char *name;
+	enum op_kind op;
+	enum phase_unit unit;
+	unsigned groups;
+	enum phase_needs needs;
+	const char *help;
+};
+
+#include "common/base/field_decl.h"
+#include "proto/model/phase.def"
+#include "common/base/field_undef.h"
+
+/* The row of a kind; kind must be in range. Static. */
+const struct phase_kind_info *phase_kind_info(enum phase_kind kind);
+
+/* Its name if it has one, else that of its kind. Borrowed from the phase. */
+const char *phase_title(const struct phase *phase);
+
+/* Does that field apply to the kind? */
+bool phase_field_applies(const struct field_desc *field, enum phase_kind kind);
+
+/*
+ * Checks what can be known without a node: limits that depend on each other (record_size against file_size, alignment
+ * to 512 for direct, depth against engine ...). Errors: LS_E_INVALID, LS_E_RANGE; the sentence names the field.
+ */
+enum ls_rc phase_validate(const struct phase *phase, struct ls_err *err) LS_MUST_CHECK;
+
+/*
+ * Which part of which file belongs to a worker. rank counts all workers of the run, node by node; first_rank is that of
+ * the node's first worker. Segments of a shared file are whole records; the last worker takes the rest.
+ */
+struct phase_place {
+	uint64_t file;	 /* number of the file: rank (worker), node (node), 0 (shared) */
+	uint64_t offset; /* first byte of the part */
+	uint64_t length; /* bytes of the part */
+};
+
+/*
+ * The place of worker w (0..node_workers-1) of node (0..) with these worker numbers; node_workers[i] workers run on
+ * node i. Pure. Errors: LS_E_RANGE when the part would be empty because there are fewer records than workers.
+ */
+enum ls_rc phase_place(const struct phase *phase, const uint64_t *node_workers, uint64_t node_count, uint64_t node,
+    uint64_t worker, struct phase_place *out, struct ls_err *err) LS_MUST_CHECK;
+
+/*
+ * Bytes that the phase will occupy on the volume at the most, all nodes together (0 for phases that add none), and
+ * files it will have made. total_workers: over all nodes. Saturates at UINT64_MAX.
+ */
+void phase_footprint(const struct phase *phase, uint64_t node_count, uint64_t total_workers, uint64_t *out_bytes,
+    uint64_t *out_files);
+
+#endif
