@@ -116,9 +116,113 @@ unit: $(UNIT_TESTS)
 .PHONY: schemas
 schemas:
 
+# --- variants --------------------------------------------------------------------------------------------------------
+
+ASAN_FLAGS := SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer" HARDEN= OPT="-O1 -g"
+TSAN_FLAGS := SANITIZE="-fsanitize=thread" HARDEN= OPT="-O1 -g"
+
+.PHONY: asan tsan clang
+asan: ## ASan and UBSan build in build-asan
+	$(MAKE) BUILD=build-asan $(ASAN_FLAGS) all unit fuzz
+tsan: ## TSan build in build-tsan
+	$(MAKE) BUILD=build-tsan $(TSAN_FLAGS) all unit
+clang: ## clang build in build-clang
+	$(MAKE) BUILD=build-clang CC=clang all unit
+
+# --- fuzz targets ----------------------------------------------------------------------------------------------------
+# With the plain driver (runs files once) by default; FUZZER=1 CC=clang links libFuzzer instead.
+
+FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_FOLDERS := proto/codec proto/model common/conf common/net common/pki common/stat common/base
+FUZZ_DRIVER = $(if $(FUZZER),,$(BUILD)/obj/tests/fuzz/driver.o)
+.PHONY: fuzz
+fuzz: $(FUZZ_TARGETS) ## fuzz targets in $(BUILD)/fuzz
+$(BUILD)/fuzz/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/driver.o $(foreach f,$(FUZZ_FOLDERS),$(call lib,$(f)))
+	@mkdir -p $(@D)
+	$(call say,LD $@)$(CC) $(ALL_LDFLAGS) $(if $(FUZZER),-fsanitize=fuzzer) -o $@ $< $(FUZZ_DRIVER) \
+	    $(foreach f,$(FUZZ_FOLDERS),$(call lib,$(f))) $(call external,$(FUZZ_FOLDERS))
+
+# --- small programs for tests and benchmarks ---------------------------------------------------------------------------
+
+TOOL_SOURCES := $(filter-out tests/support/preload_%.c,$(wildcard tests/support/*.c tests/bench/*.c))
+TOOLS := $(TOOL_SOURCES:%.c=$(BUILD)/%)
+TOOL_FOLDERS := agent/shm proto/codec proto/model common/net common/pki common/stat common/base
+.PHONY: tools
+tools: $(TOOLS)
+$(BUILD)/tests/support/%.so: tests/support/%.c
+	@mkdir -p $(@D)
+	$(call say,LD $@)$(CC) $(ALL_CFLAGS) -fPIC -shared -o $@ $<
+$(TOOLS): $(BUILD)/%: $(BUILD)/obj/%.o $(foreach f,$(TOOL_FOLDERS),$(call lib,$(f)))
+	@mkdir -p $(@D)
+	$(call say,LD $@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call external,$(TOOL_FOLDERS))
+
+# --- what the README names -------------------------------------------------------------------------------------------
+
+.PHONY: deps deps-build deps-test demo test test-fast bench
+deps: ## install the packages for building and testing (apt, dnf or zypper; root or sudo)
+	deploy/install-deps.sh test
+deps-build:
+	@deploy/install-deps.sh --check build >/dev/null 2>&1 || deploy/install-deps.sh build
+deps-test:
+	@deploy/install-deps.sh --check test >/dev/null 2>&1 || deploy/install-deps.sh test
+
+DEMO_DIR ?= $(BUILD)/demo
+demo: deps-build ## build, then one run with three agents on this machine, and its report
+	@$(MAKE) --no-print-directory all
+	@mkdir -p $(DEMO_DIR)
+	$(BUILD)/bin/lockstep run --local 3 --path $(DEMO_DIR) --json $(BUILD)/demo.json quick
+
+test: deps-test ## everything: lints, unit tests (also under ASan and UBSan), fuzz corpus, whole programs
+	@$(MAKE) --no-print-directory all unit tools
+	@$(MAKE) --no-print-directory BUILD=build-asan $(ASAN_FLAGS) unit fuzz
+	@tests/run.py --build $(BUILD) --sanitized build-asan
+
+bench: all tools ## benchmarks; nothing in the tests depends on time
+	tests/bench/run.sh $(BUILD)
+
+.PHONY: format lint headers
+format: ## clang-format over all C files
+	git ls-files -co --exclude-standard '*.c' '*.h' | grep -v 'common/base/field_\(decl\|table\|undef\).h' | xargs clang-format -i
+
+lint: ## layers, headers, format, cppcheck, clang-tidy, gcc -fanalyzer
+	tests/lint/layers.sh
+	tests/lint/headers.sh
+	tests/lint/format.sh
+	tests/lint/words.sh
+	tests/lint/manuals.sh
+	tests/lint/cppcheck.sh
+	tests/lint/tidy.sh
+
+# --- install ---------------------------------------------------------------------------------------------------------
+
+.PHONY: install
+install: all ## into DESTDIR and PREFIX; SYSCONFDIR, LIBEXECDIR, UNITDIR can be set
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(UNITDIR) \
+	    $(DESTDIR)$(SYSCONFDIR)/lockstep $(DESTDIR)$(PREFIX)/share/lockstep/schema $(DESTDIR)$(PREFIX)/share/lockstep/presets \
+	    $(DESTDIR)$(PREFIX)/share/doc/lockstep
+	install -m 0755 $(BUILD)/bin/lockstep $(DESTDIR)$(PREFIX)/bin/
+	install -m 0755 $(BUILD)/bin/lockstepd $(BUILD)/bin/lockstep-agent $(DESTDIR)$(PREFIX)/sbin/
+	install -m 0755 $(BUILD)/bin/lockstep-runner $(DESTDIR)$(LIBEXECDIR)/
+	install -m 0644 proto/schema/*.json $(DESTDIR)$(PREFIX)/share/lockstep/schema/
+	install -m 0644 proto/presets/*.json $(DESTDIR)$(PREFIX)/share/lockstep/presets/
+	install -m 0644 README.md ARCHITECTURE.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/lockstep/
+	for unit in deploy/systemd/*.service.in; do \
+	    sed -e 's|@SBINDIR@|$(PREFIX)/sbin|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g' $$unit \
+	        > $(DESTDIR)$(UNITDIR)/$$(basename $$unit .in); done
+	for conf in lockstepd.conf agent.conf; do \
+	    test -e $(DESTDIR)$(SYSCONFDIR)/lockstep/$$conf || \
+	    install -m 0644 deploy/examples/$$conf $(DESTDIR)$(SYSCONFDIR)/lockstep/; done
+	for page in deploy/man/*.[1578]; do n=$${page##*.}; \
+	    install -d $(DESTDIR)$(PREFIX)/share/man/man$$n; \
+	    install -m 0644 $$page $(DESTDIR)$(PREFIX)/share/man/man$$n/; done
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
 .PHONY: clean
-clean:
-	rm -rf $(BUILD)
+clean: ## remove $(BUILD) and the variants
+	rm -rf $(BUILD) build-asan build-tsan build-clang
 
 FORCE:
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
