@@ -72,12 +72,12 @@ uint64_t hist_bucket_width(uint32_t index);
 /* Adds other to h: buckets, count, sum, min, max. */
 void hist_merge(struct hist *h, const struct hist *other);
 
-/* Adds n values of a bucket (from a document); count grows, sum, min and max do not. */
+/* Adds n values of a bucket (from a document); count grows, sum, min and max do not. Beyond the last: into the last. */
 void hist_add_bucket(struct hist *h, uint32_t index, uint64_t n);
 
 /*
  * The value at or below which fraction p (0 < p <= 1) of all values lie: the middle of the bucket that holds the
- * ceil(p * count)-th smallest, kept within min and max. 0 when empty.
+ * ceil(p * count)-th smallest, kept within min and max where these are known (min <= max). 0 when empty.
  */
 uint64_t hist_percentile(const struct hist *h, double p);
 

@@ -1,5 +1,6 @@
 /*
- * Small statistics over lists of numbers. Pure; NAN for what an empty or too short list cannot tell.
+ * Small statistics over lists of numbers. Pure; NAN for what an empty or too short list cannot tell. Values that are not
+ * finite (NAN: unknown) are left out.
  */
 #ifndef LS_COMMON_STAT_SUMMARY_H
 #define LS_COMMON_STAT_SUMMARY_H
@@ -7,9 +8,9 @@
 #include <stddef.h>
 
 struct summary {
-	size_t n;
-	double mean, sd;   /* sd: sample standard deviation (n - 1), NAN for n < 2 */
-	double ci95;	   /* half width of the 95 % interval of the mean: t(n-1, 97.5 %) * sd / sqrt(n) */
+	size_t n;        /* finite values */
+	double mean, sd; /* sd: sample standard deviation (n - 1), NAN for n < 2 */
+	double ci95;     /* half width of the 95 % interval of the mean: t(n-1, 97.5 %) * sd / sqrt(n) */
 	double median, min, max;
 };
 
