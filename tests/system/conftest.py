@@ -1,0 +1,35 @@
+"""Fixtures for tests of the real programs. LOCKSTEP_BUILD names the build folder (default: build)."""
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
+sys.path.insert(0, os.path.dirname(__file__))
+
+import cluster as cluster_module  # noqa: E402
+import truth  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "needs_root: needs root (namespaces, mounts, tracefs)")
+
+
+@pytest.fixture
+def cluster():
+    """lockstepd and three agents, ready."""
+    with cluster_module.Cluster() as running:
+        yield running.start()
+
+
+@pytest.fixture
+def root():
+    if os.geteuid() != 0:
+        pytest.skip("not root")
+
+
+@pytest.fixture
+def tracefs():
+    reason = truth.available()
+    if reason:
+        pytest.skip(reason)
