@@ -3,8 +3,9 @@
  * network: a phase description in, counters and histograms out (agent/shm/counters.h).
  *
  * Use, all from one thread (the runner's main thread):
- *	engine_new -> (engine_arm -> engine_go -> [workers run] -> engine_wait -> engine_flush)* -> engine_clean -> engine_free
- * engine_stop and engine_void may come at any time.
+ *	engine_new -> (engine_arm -> engine_go -> [event] -> engine_left -> engine_flush)* -> engine_free -> engine_clean_*
+ * engine_stop may come at any time. An attempt that is void needs no call of its own: engine_stop if it was started, wait until
+ * all have left, and the next engine_arm (with redo) puts the files back.
  */
 #ifndef LS_AGENT_ENGINE_ENGINE_H
 #define LS_AGENT_ENGINE_ENGINE_H
@@ -42,10 +43,15 @@ struct engine_arm {
 enum ls_rc engine_new(const struct engine_config *config, struct engine **out, struct ls_err *err) LS_MUST_CHECK;
 void engine_free(struct engine *e);
 
+/* Can that back end be used on this machine? LS_OK, or LS_E_REFUSED with the reason (io_uring switched off ...). */
+enum ls_rc engine_supports(enum phase_engine engine, struct ls_err *err) LS_MUST_CHECK;
+
 /*
  * Everything slow: threads exist, files are laid out as the phase needs them and open, buffers filled, rings registered,
  * workers parked. Blocks. Returns LS_OK with all workers parked (none for an idle node), or the first failure, in which case
  * no worker waits; *out_error (initialised by the caller) then names worker, call, path, errno. out_epoch: number for go.
+ * The epoch is published in shm_control.armed_epoch at the beginning, so that a stop_epoch ends a long laying out, too.
+ * May follow an arm without a go between. Errors: LS_E_STATE while workers of the last go have not left.
  */
 enum ls_rc engine_arm(struct engine *e, const struct engine_arm *arm, uint64_t *out_epoch, struct io_error *out_error,
     struct ls_err *err) LS_MUST_CHECK;
@@ -56,10 +62,16 @@ void engine_go(struct engine *e, struct ls_mono start, int64_t late_limit_ns);
 /* An eventfd, readable when all workers have left the phase (ended, failed, missed or stopped). Borrowed. */
 int engine_event_fd(const struct engine *e);
 
-/* Have all left? Consumes the event. decision: what the node decided at the instant. */
+/*
+ * Have all left? Consumes the event. decision: what the node decided at the instant. A node without workers has left at once,
+ * with SHM_STARTED.
+ */
 bool engine_left(struct engine *e, enum shm_decision *decision);
 
-/* The untimed flush of what this node wrote in the phase; its time. Errors are added to the phase's errors. Blocks. */
+/*
+ * The untimed flush of what this node wrote in the phase; its time. Errors are added to the phase's errors. Closes the phase's
+ * files as well. Blocks.
+ */
 int64_t engine_flush(struct engine *e);
 
 /* Failures of the phase: count of all, and the first ENGINE_ERRORS_MAX of them, borrowed until the next arm. */
@@ -68,7 +80,12 @@ uint64_t engine_errors(const struct engine *e, const struct io_error **out, size
 /* Asks the workers to leave after their present operation. They still count as left only when they have. */
 void engine_stop(struct engine *e);
 
-/* Removes what this node made in the run's directory, and what all share. left: paths that stayed, owned by the caller. */
-void engine_clean(struct engine *e, char ***left, size_t *left_count);
+/*
+ * Cleaning up; needs no engine (clean-only runs), and none may have files open. Removes n<node_index>/ or shared/ in the
+ * run's directory and everything in it that an engine makes. left: paths that stayed, relative to the run's directory, and why
+ * ("n0/data.0: Permission denied"), appended to a list that the caller owns. A directory that is not there is clean.
+ */
+void engine_clean_node_dir(int run_dir_fd, uint64_t node_index, char ***left, size_t *left_count);
+void engine_clean_shared_dir(int run_dir_fd, char ***left, size_t *left_count);
 
 #endif

@@ -50,7 +50,7 @@ enum shm_call {
 extern const char *const shm_call_names[SHM_CALL_COUNT + 1];
 
 enum shm_worker_state {
-	SHM_IDLE = 0,  /* no part in this phase */
+	SHM_IDLE = 0,  /* no part in this phase, or one without operations */
 	SHM_PREPARING, /* opening, laying out */
 	SHM_PARKED,    /* waits for the instant */
 	SHM_RUNNING,
@@ -95,6 +95,7 @@ struct shm_worker {
 	_Atomic uint64_t op_bytes[OP_COUNT], op_ops[OP_COUNT];
 	char file[SHM_FILE_MAX]; /* what it works on, relative to the run's directory; set before SHM_PARKED */
 
+	/* The last step, noted when the worker ends, is the whole at the last operation's end. */
 	_Alignas(LS_CACHE_LINE) struct shm_step ring[SHM_RING];
 	_Alignas(LS_CACHE_LINE) struct hist latency[OP_COUNT]; /* counted operations; untouched pages cost nothing */
 };
