@@ -19,8 +19,10 @@
 void node_result_derive(struct node_result *node);
 
 /*
- * Fills phase->aggregate, start_skew_ns (uncertainty is the caller's, who knows the clocks), duration_ns and appends
- * warnings, from phase->nodes, phase->spec and the job. Nodes that are idle do not count; lost and failed nodes'
+ * Fills phase->aggregate, start_skew_ns (start_skew_uncertainty_ns is the caller's, who knows the clocks: set it before, so
+ * that its share of the phase can be judged), duration_ns and appends warnings, from phase->nodes, phase->spec and the job.
+ * Derives each node's own rates and latencies too. May be called again: the aggregate is made anew. Nodes that are idle do not
+ * count; lost and failed nodes'
  * numbers are shown but make the aggregates null with a warning, except under on_node_loss continue, where the rest is
  * aggregated and the warning says so. Errors: LS_E_INVALID when a node's histogram is malformed.
  */
@@ -31,5 +33,12 @@ enum ls_rc phase_result_aggregate(struct phase_result *phase, const struct job *
  * when t_ns is at or past its end.
  */
 void node_result_done_at(const struct node_result *node, int64_t t_ns, double *out_bytes, double *out_ops);
+
+/*
+ * What limits the trust in the whole run, appended to results->run.warnings: nodes with different lockstep, kernel, file
+ * system or mount options; all nodes on one machine; a file set smaller than twice the memory without direct I/O; a volume
+ * whose cluster heartbeat nobody watched. Call it once all phases and node facts are in; twice does no harm.
+ */
+void results_add_quality_warnings(struct results *results);
 
 #endif
