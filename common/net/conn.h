@@ -25,17 +25,17 @@ struct conn_events {
 	 * A whole frame; data is borrowed for the call. received: stamped when the bytes were read off the socket. An error
 	 * closes the connection, with it as the reason to on_close.
 	 */
-	enum ls_rc (*on_frame)(struct conn *conn, const uint8_t *data, size_t len, struct ls_mono received, void *arg,
-	    struct ls_err *err);
+	enum ls_rc (*on_frame)(
+	    struct conn *conn, const uint8_t *data, size_t len, struct ls_mono received, void *arg, struct ls_err *err);
 
 	/* The connection is gone: end of file (LS_E_CLOSED), a socket or TLS error, a limit, a timeout. Never NULL. */
 	void (*on_close)(struct conn *conn, const struct ls_err *why, void *arg);
 };
 
 struct conn_config {
-	uint32_t frame_max;	     /* a longer frame ends the connection; can be changed by conn_set_frame_max */
+	uint32_t frame_max;           /* a longer frame ends the connection; can be changed by conn_set_frame_max */
 	int64_t handshake_timeout_ns; /* dial and TLS together; 0: 10 s */
-	size_t output_max;	     /* bytes waiting to be sent above which the connection is ended; 0: 64 MiB */
+	size_t output_max;            /* bytes waiting to be sent above which the connection is ended; 0: 64 MiB */
 };
 
 /*

@@ -51,7 +51,8 @@ void loop_defer(struct loop *loop, loop_fn fn, void *arg);
  * A thread that does slow work in order. submit: work(arg) runs there, then done(arg) in the loop. offload_free waits for
  * all that was submitted, runs their done functions and ends the thread.
  */
-enum ls_rc offload_new(struct loop *loop, const char *thread_name, struct offload **out, struct ls_err *err) LS_MUST_CHECK;
+enum ls_rc offload_new(
+    struct loop *loop, const char *thread_name, struct offload **out, struct ls_err *err) LS_MUST_CHECK;
 void offload_submit(struct offload *off, loop_fn work, loop_fn done, void *arg);
 size_t offload_pending(const struct offload *off);
 void offload_free(struct offload *off);

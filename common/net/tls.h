@@ -17,7 +17,7 @@ enum tls_side {
 };
 
 struct tls_files {
-	const char *ca;	  /* PEM: trusted roots */
+	const char *ca;   /* PEM: trusted roots */
 	const char *cert; /* PEM: own certificate, then intermediates */
 	const char *key;  /* PEM: private key; refused when others than its owner and group may read it */
 	const char *crl;  /* PEM: revoked certificates, or NULL */
