@@ -99,26 +99,28 @@ enum ls_rc phase_validate(const struct phase *phase, struct ls_err *err) LS_MUST
 
 /*
  * Which part of which file belongs to a worker. rank counts all workers of the run, node by node; first_rank is that of
- * the node's first worker. Segments of a shared file are whole records; the last worker takes the rest.
+ * the node's first worker. Segments of a shared file are whole records, as even as they go: the first ones have one more.
+ * Only the last record of a file can be short.
  */
 struct phase_place {
-	uint64_t file;	 /* number of the file: rank (worker), node (node), 0 (shared) */
+	uint64_t file;   /* number of the file: rank (worker), node (node), 0 (shared) */
 	uint64_t offset; /* first byte of the part */
 	uint64_t length; /* bytes of the part */
 };
 
 /*
  * The place of worker w (0..node_workers-1) of node (0..) with these worker numbers; node_workers[i] workers run on
- * node i. Pure. Errors: LS_E_RANGE when the part would be empty because there are fewer records than workers.
+ * node i. For phases with data. Pure. Errors: LS_E_RANGE when the part would be empty because there are fewer records
+ * than workers, or when there is no such worker.
  */
 enum ls_rc phase_place(const struct phase *phase, const uint64_t *node_workers, uint64_t node_count, uint64_t node,
     uint64_t worker, struct phase_place *out, struct ls_err *err) LS_MUST_CHECK;
 
 /*
- * Bytes that the phase will occupy on the volume at the most, all nodes together (0 for phases that add none), and
- * files it will have made. total_workers: over all nodes. Saturates at UINT64_MAX.
+ * Bytes of the phase's files, all nodes together and rounded up to 4 KiB blocks, and how many files there are, whether
+ * the phase makes them or finds them. total_workers: over all nodes. Saturates at UINT64_MAX. For a job: job_footprint.
  */
-void phase_footprint(const struct phase *phase, uint64_t node_count, uint64_t total_workers, uint64_t *out_bytes,
-    uint64_t *out_files);
+void phase_footprint(
+    const struct phase *phase, uint64_t node_count, uint64_t total_workers, uint64_t *out_bytes, uint64_t *out_files);
 
 #endif

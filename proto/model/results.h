@@ -33,13 +33,7 @@ enum phase_state {
 	PHASE_STATE_COUNT
 };
 
-enum node_state {
-	NODE_DONE = 0,
-	NODE_FAILED,
-	NODE_LOST,
-	NODE_IDLE,
-	NODE_STATE_COUNT
-};
+enum node_state { NODE_DONE = 0, NODE_FAILED, NODE_LOST, NODE_IDLE, NODE_STATE_COUNT };
 
 extern const char *const run_state_names[RUN_STATE_COUNT + 1];
 extern const char *const phase_state_names[PHASE_STATE_COUNT + 1];

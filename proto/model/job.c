@@ -1,0 +1,262 @@
+#include "proto/model/job.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+
+#define NODE_NAME_MAX   63
+#define JOB_RESULTS_MAX 1000000
+
+const char *const job_on_node_loss_names[] = {
+	[ON_LOSS_ABORT] = "abort",
+	[ON_LOSS_CONTINUE] = "continue",
+	NULL,
+};
+
+/* clang-format off: the tables must be read in this order */
+#include "common/base/field_table.h"
+#include "proto/model/job.def"
+#include "common/base/field_undef.h"
+/* clang-format on */
+
+static enum ls_rc
+validate_path(const char *path, struct ls_err *err)
+{
+	const char *p = path;
+
+	if (path == NULL || path[0] == '\0')
+		return ls_err_set(err, LS_E_INVALID, "path: missing; it names a directory on the volume under test");
+	if (path[0] != '/')
+		return ls_err_set(err, LS_E_INVALID, "path: \"%s\" is not absolute", path);
+	while (*p != '\0') {
+		size_t n = strcspn(p, "/");
+
+		if (n == 2 && p[0] == '.' && p[1] == '.')
+			return ls_err_set(err, LS_E_INVALID, "path: \"%s\" has a \"..\" in it", path);
+		p += n;
+		p += *p == '/';
+	}
+	return LS_OK;
+}
+
+/* Node names become parts of file names on the volume. */
+static bool
+node_name_valid(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len == 0 || len > NODE_NAME_MAX || name[0] == '.' || name[0] == '-')
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		if (c >= 0x80 || (!isalnum(c) && c != '.' && c != '-' && c != '_'))
+			return false;
+	}
+	return true;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static enum ls_rc
+validate_no_node_twice(const struct job *job, struct ls_err *err)
+{
+	const char **sorted;
+	enum ls_rc rc = LS_OK;
+
+	if (job->nodes_count < 2)
+		return LS_OK;
+	sorted = ls_calloc(job->nodes_count, sizeof(*sorted));
+	for (size_t i = 0; i < job->nodes_count; i++)
+		sorted[i] = job->nodes[i];
+	qsort(sorted, job->nodes_count, sizeof(*sorted), compare_names);
+	for (size_t i = 1; i < job->nodes_count && rc == LS_OK; i++)
+		if (strcmp(sorted[i - 1], sorted[i]) == 0)
+			rc = ls_err_set(err, LS_E_INVALID, "nodes: \"%s\" is named twice", sorted[i]);
+	free(sorted);
+	return rc;
+}
+
+static enum ls_rc
+validate_nodes(const struct job *job, struct ls_err *err)
+{
+	for (size_t i = 0; i < job->nodes_count; i++)
+		if (!node_name_valid(job->nodes[i]))
+			return ls_err_set(err, LS_E_INVALID,
+			    "nodes[%zu]: \"%s\" is no node name (letters, digits, '.', '_', '-', at most %d of them)",
+			    i, job->nodes[i], NODE_NAME_MAX);
+	if (job->nodes_count > 0 && job->min_nodes > job->nodes_count)
+		return ls_err_set(err, LS_E_INVALID,
+		    "min_nodes: %" PRIu64 " are more than the %zu nodes that are named", job->min_nodes,
+		    job->nodes_count);
+	return validate_no_node_twice(job, err);
+}
+
+static enum ls_rc
+validate_phases(const struct job *job, struct ls_err *err)
+{
+	if (job->phases_count == 0)
+		return ls_err_set(err, LS_E_INVALID, "phases: at least one is needed");
+	if (job->repeat > JOB_RESULTS_MAX / job->phases_count)
+		return ls_err_set(err, LS_E_RANGE, "repeat: %" PRIu64 " times %zu phases are more than %d results",
+		    job->repeat, job->phases_count, JOB_RESULTS_MAX);
+	for (size_t i = 0; i < job->phases_count; i++) {
+		struct ls_err inner;
+
+		/* the place is part of the field's name, not a context of its own */
+		if (phase_validate(&job->phases[i], &inner) != LS_OK)
+			return ls_err_set(err, inner.rc, "phases[%zu].%s", i, inner.text);
+	}
+	return LS_OK;
+}
+
+enum ls_rc
+job_validate(const struct job *job, struct ls_err *err)
+{
+	enum ls_rc rc = validate_path(job->path, err);
+
+	if (rc == LS_OK)
+		rc = validate_nodes(job, err);
+	if (rc == LS_OK && (job->workers == 0 || job->repeat == 0))
+		rc = ls_err_set(err, LS_E_RANGE, "%s: must be at least 1", job->workers == 0 ? "workers" : "repeat");
+	if (rc == LS_OK)
+		rc = validate_phases(job, err);
+	return rc;
+}
+
+uint64_t
+job_phase_workers(const struct job *job, const struct phase *phase)
+{
+	return phase->workers != 0 ? phase->workers : job->workers;
+}
+
+/* --- footprint --- */
+
+/* A phase's file set: how many files, how large each. */
+struct file_set {
+	uint64_t files;
+	uint64_t bytes;
+};
+
+/* Most of each kind of file; the kinds have names of their own and exist side by side. */
+enum set_kind { SET_WORKER = 0, SET_NODE, SET_SHARED, SET_PRIVATE_DIRS, SET_SHARED_DIR, SET_COUNT };
+
+static uint64_t
+add_sat(uint64_t a, uint64_t b)
+{
+	uint64_t r;
+
+	return __builtin_add_overflow(a, b, &r) ? UINT64_MAX : r;
+}
+
+static uint64_t
+mul_sat(uint64_t a, uint64_t b)
+{
+	uint64_t r;
+
+	return __builtin_mul_overflow(a, b, &r) ? UINT64_MAX : r;
+}
+
+static enum set_kind
+phase_set_kind(const struct phase *phase)
+{
+	if (!(phase_kind_info(phase->kind)->groups & PHASE_DATA))
+		return phase->dirs == DIRS_SHARED ? SET_SHARED_DIR : SET_PRIVATE_DIRS;
+	switch ((enum phase_layout)phase->layout) {
+	case LAYOUT_WORKER:
+		return SET_WORKER;
+	case LAYOUT_NODE:
+		return SET_NODE;
+	case LAYOUT_SHARED:
+		return SET_SHARED;
+	}
+	return SET_WORKER;
+}
+
+/*
+ * The largest that file sets of one kind can become together. File number n of a data layout is one file in all phases
+ * and grows to the largest that any phase with more than n files asks for, hence a staircase: from the largest size down,
+ * each set adds those files that no larger set has counted yet.
+ */
+static int
+compare_sets(const void *a, const void *b)
+{
+	const struct file_set *x = a, *y = b;
+
+	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+}
+
+static struct file_set
+staircase(struct file_set *sets, size_t count)
+{
+	struct file_set total = { 0 };
+
+	qsort(sets, count, sizeof(*sets), compare_sets);
+	for (size_t i = 0; i < count; i++) {
+		if (sets[i].files <= total.files)
+			continue;
+		total.bytes = add_sat(total.bytes, mul_sat(sets[i].files - total.files, sets[i].bytes));
+		total.files = sets[i].files;
+	}
+	return total;
+}
+
+/* Metadata phases make their files anew: what is larger at a time counts. */
+static struct file_set
+largest(const struct file_set *sets, size_t count)
+{
+	struct file_set most = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		most.files = LS_MAX(most.files, sets[i].files);
+		most.bytes = LS_MAX(most.bytes, mul_sat(sets[i].files, sets[i].bytes));
+	}
+	return most;
+}
+
+static size_t
+collect_sets(const struct job *job, uint64_t node_count, enum set_kind kind, struct file_set *sets)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < job->phases_count; i++) {
+		const struct phase *phase = &job->phases[i];
+		uint64_t workers = mul_sat(job_phase_workers(job, phase), node_count);
+		uint64_t bytes, files;
+
+		if (phase_set_kind(phase) != kind)
+			continue;
+		phase_footprint(phase, node_count, workers, &bytes, &files);
+		sets[n++] = (struct file_set){ .files = files, .bytes = files > 0 ? bytes / files : 0 };
+		if (bytes == UINT64_MAX)
+			sets[n - 1].bytes = UINT64_MAX;
+	}
+	return n;
+}
+
+void
+job_footprint(const struct job *job, uint64_t node_count, uint64_t *out_bytes, uint64_t *out_files)
+{
+	struct file_set *sets = ls_calloc(job->phases_count + 1, sizeof(*sets));
+	uint64_t bytes = 0, files = 0;
+
+	for (enum set_kind kind = SET_WORKER; kind < SET_COUNT; kind++) {
+		size_t n = collect_sets(job, node_count, kind, sets);
+		bool data = kind == SET_WORKER || kind == SET_NODE || kind == SET_SHARED;
+		struct file_set most = data ? staircase(sets, n) : largest(sets, n);
+
+		bytes = add_sat(bytes, most.bytes);
+		files = add_sat(files, most.files);
+	}
+	free(sets);
+	*out_bytes = bytes;
+	*out_files = files;
+}

@@ -1,0 +1,245 @@
+#include "proto/model/phase.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "common/base/mem.h"
+
+/* Direct I/O needs at least the size of a logical block; what a volume really asks for is looked up on the nodes. */
+#define DIRECT_ALIGN 512
+
+/* Files occupy whole blocks. Larger clusters of a file system cannot be known here. */
+#define BLOCK_BYTES 4096
+
+const char *const op_names[OP_COUNT + 1] = {
+#define OP(ID, id) [OP_##ID] = #id,
+#include "proto/model/ops.def"
+#undef OP
+};
+
+const char *const phase_kind_names[PHASE_KIND_COUNT + 1] = {
+#define PHASE(ID, id, name, op, unit, groups, needs, help) [PHASE_##ID] = name,
+#include "proto/model/phases.def"
+#undef PHASE
+};
+
+const char *const phase_layout_names[] = {
+	[LAYOUT_WORKER] = "worker",
+	[LAYOUT_NODE] = "node",
+	[LAYOUT_SHARED] = "shared",
+	NULL,
+};
+
+const char *const phase_engine_names[] = {
+	[ENGINE_SYNC] = "sync",
+	[ENGINE_IO_URING] = "io_uring",
+	[ENGINE_LIBAIO] = "libaio",
+	[ENGINE_NULL] = "null",
+	NULL,
+};
+
+const char *const phase_dirs_names[] = {
+	[DIRS_PRIVATE] = "private",
+	[DIRS_SHARED] = "shared",
+	NULL,
+};
+
+static const struct phase_kind_info kinds[PHASE_KIND_COUNT] = {
+#define PHASE(ID, id, name, op, unit, groups, needs, help) [PHASE_##ID] = { name, op, unit, groups, needs, help },
+#include "proto/model/phases.def"
+#undef PHASE
+};
+
+/* clang-format off: the tables must be read in this order */
+#include "common/base/field_table.h"
+#include "proto/model/phase.def"
+#include "common/base/field_undef.h"
+/* clang-format on */
+
+const struct phase_kind_info *
+phase_kind_info(enum phase_kind kind)
+{
+	return &kinds[kind];
+}
+
+const char *
+phase_title(const struct phase *phase)
+{
+	if (phase->name != NULL && phase->name[0] != '\0')
+		return phase->name;
+	return kinds[phase->kind].name;
+}
+
+bool
+phase_field_applies(const struct field_desc *field, enum phase_kind kind)
+{
+	unsigned groups = field->flags & PHASE_GROUPS;
+
+	return groups == 0 || (groups & kinds[kind].groups) != 0;
+}
+
+static enum ls_rc
+check_aligned(const char *field, uint64_t value, struct ls_err *err)
+{
+	if (value % DIRECT_ALIGN == 0)
+		return LS_OK;
+	return ls_err_set(err, LS_E_INVALID, "%s: %" PRIu64 " is not a multiple of %d, which direct needs", field,
+	    value, DIRECT_ALIGN);
+}
+
+static enum ls_rc
+validate_direct(const struct phase *phase, struct ls_err *err)
+{
+	enum ls_rc rc;
+
+	if (!phase->direct)
+		return LS_OK;
+	rc = check_aligned("record_size", phase->record_size, err);
+	if (rc == LS_OK)
+		rc = check_aligned("file_size", phase->file_size, err);
+	if (rc == LS_OK)
+		rc = check_aligned("amount", phase->amount, err);
+	return rc;
+}
+
+static enum ls_rc
+validate_data(const struct phase *phase, struct ls_err *err)
+{
+	if (phase->file_size == 0)
+		return ls_err_set(err, LS_E_RANGE, "file_size: must be at least one byte");
+	if (phase->record_size == 0)
+		return ls_err_set(err, LS_E_RANGE, "record_size: must be at least one byte");
+	if (phase->record_size > phase->file_size)
+		return ls_err_set(err, LS_E_RANGE, "record_size: %" PRIu64 " is larger than file_size, %" PRIu64,
+		    phase->record_size, phase->file_size);
+	if (phase->amount != 0 && phase->amount < phase->record_size)
+		return ls_err_set(err, LS_E_RANGE, "amount: %" PRIu64 " is smaller than record_size, %" PRIu64,
+		    phase->amount, phase->record_size);
+	if (phase->depth > 1 && phase->engine != ENGINE_IO_URING && phase->engine != ENGINE_LIBAIO)
+		return ls_err_set(err, LS_E_INVALID, "depth: %" PRIu64 " needs engine io_uring or libaio, not %s",
+		    phase->depth, field_enum_name(phase_engine_names, phase->engine));
+	return validate_direct(phase, err);
+}
+
+static enum ls_rc
+validate_meta(const struct phase *phase, struct ls_err *err)
+{
+	if (phase->files == 0)
+		return ls_err_set(err, LS_E_RANGE, "files: must be at least one");
+	return LS_OK;
+}
+
+enum ls_rc
+phase_validate(const struct phase *phase, struct ls_err *err)
+{
+	enum ls_rc rc = LS_OK;
+
+	if (phase->kind < 0 || phase->kind >= PHASE_KIND_COUNT)
+		return ls_err_set(err, LS_E_INVALID, "kind: %d is no kind of phase", phase->kind);
+	if (phase->deadline != 0 && phase->deadline / 2 < phase->time / 2 + phase->warmup / 2)
+		return ls_err_set(err, LS_E_RANGE, "deadline: shorter than time and warmup together");
+
+	if (kinds[phase->kind].groups & PHASE_DATA)
+		rc = validate_data(phase, err);
+	if (rc == LS_OK && (kinds[phase->kind].groups & PHASE_META))
+		rc = validate_meta(phase, err);
+	return rc;
+}
+
+/* Part number part of parts of a file: whole records as evenly as they go, the first parts take one more. */
+static enum ls_rc
+place_segment(const struct phase *phase, uint64_t part, uint64_t parts, struct phase_place *out, struct ls_err *err)
+{
+	uint64_t records = phase->file_size / phase->record_size + (phase->file_size % phase->record_size != 0);
+	uint64_t each, more, first, count;
+
+	if (records < parts)
+		return ls_err_set(err, LS_E_RANGE,
+		    "file_size: %" PRIu64 " bytes are %" PRIu64 " records, too few for %" PRIu64
+		    " workers that share the file",
+		    phase->file_size, records, parts);
+	each = records / parts;
+	more = records % parts;
+	first = part * each + LS_MIN(part, more);
+	count = each + (part < more);
+
+	out->offset = first * phase->record_size;
+	/* only the last record of the file can be a short one */
+	out->length = first + count == records ? phase->file_size - out->offset : count * phase->record_size;
+	return LS_OK;
+}
+
+enum ls_rc
+phase_place(const struct phase *phase, const uint64_t *node_workers, uint64_t node_count, uint64_t node,
+    uint64_t worker, struct phase_place *out, struct ls_err *err)
+{
+	struct phase_place place = { 0 };
+	uint64_t total = 0, first_rank = 0;
+	enum ls_rc rc = LS_OK;
+
+	for (uint64_t i = 0; i < node_count; i++) {
+		if (i == node)
+			first_rank = total;
+		total += node_workers[i];
+	}
+	if (node >= node_count || worker >= node_workers[node] || phase->record_size == 0)
+		return ls_err_set(err, LS_E_RANGE, "no worker %" PRIu64 " on node %" PRIu64, worker, node);
+
+	switch ((enum phase_layout)phase->layout) {
+	case LAYOUT_WORKER:
+		place.file = first_rank + worker;
+		rc = place_segment(phase, 0, 1, &place, err);
+		break;
+	case LAYOUT_NODE:
+		place.file = node;
+		rc = place_segment(phase, worker, node_workers[node], &place, err);
+		break;
+	case LAYOUT_SHARED:
+		rc = place_segment(phase, first_rank + worker, total, &place, err);
+		break;
+	}
+	if (rc == LS_OK)
+		*out = place;
+	return rc;
+}
+
+static uint64_t
+mul_sat(uint64_t a, uint64_t b)
+{
+	uint64_t r;
+
+	return __builtin_mul_overflow(a, b, &r) ? UINT64_MAX : r;
+}
+
+static uint64_t
+blocks_of(uint64_t bytes)
+{
+	uint64_t blocks = bytes / BLOCK_BYTES + (bytes % BLOCK_BYTES != 0);
+
+	return mul_sat(blocks, BLOCK_BYTES);
+}
+
+static uint64_t
+data_files(const struct phase *phase, uint64_t node_count, uint64_t total_workers)
+{
+	switch ((enum phase_layout)phase->layout) {
+	case LAYOUT_WORKER:
+		return total_workers;
+	case LAYOUT_NODE:
+		return node_count;
+	case LAYOUT_SHARED:
+		return 1;
+	}
+	return total_workers;
+}
+
+void
+phase_footprint(
+    const struct phase *phase, uint64_t node_count, uint64_t total_workers, uint64_t *out_bytes, uint64_t *out_files)
+{
+	bool data = (kinds[phase->kind].groups & PHASE_DATA) != 0;
+	uint64_t files = data ? data_files(phase, node_count, total_workers) : mul_sat(phase->files, total_workers);
+
+	*out_files = files;
+	*out_bytes = mul_sat(files, blocks_of(data ? phase->file_size : phase->size));
+}
