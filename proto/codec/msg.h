@@ -13,9 +13,9 @@
 
 #define MSG_PROTOCOL_MAJOR    1
 #define MSG_PROTOCOL_MINOR    0
-#define MSG_ALPN	      "lockstep/1"
-#define MSG_FRAME_MAX	      (1024 * 1024) /* bytes of JSON in a frame */
-#define MSG_HELLO_MAX	      4096	     /* before welcome */
+#define MSG_ALPN              "lockstep/1"
+#define MSG_FRAME_MAX         (1024 * 1024) /* bytes of JSON in a frame */
+#define MSG_HELLO_MAX         4096          /* before welcome */
 #define MSG_HELLO_TIMEOUT_NS  (10 * NS_PER_S)
 #define MSG_RESULT_PART_BYTES 49152 /* document bytes per result-part: escaped it stays below 64 KiB in practice */
 
@@ -42,35 +42,20 @@ enum done_outcome {
 extern const char *const check_level_names[];
 extern const char *const done_outcome_names[];
 
-enum msg_type {
-#define S_BEGIN(tag, help)
+#include "common/base/field_none.h"
 #define MSG_BEGIN(ID, id, name, dirs, help) MSG_##ID,
 #define MSG_END(ID, id)
-#define F_BOOL(...)
-#define F_I64(...)
-#define F_U64(...)
-#define F_SIZE(...)
-#define F_DURATION(...)
-#define F_F64(...)
-#define F_ENUM(...)
-#define F_STR(...)
-#define F_STR_LIST(...)
-#define F_I64_LIST(...)
-#define F_U64_PAIRS(...)
-#define F_STRUCT(...)
-#define F_STRUCT_PTR(...)
-#define F_STRUCT_LIST(...)
-#define S_END(tag)
+enum msg_type {
 #include "proto/codec/messages.def"
+	MSG_TYPE_COUNT
+};
 #undef MSG_BEGIN
 #undef MSG_END
 #include "common/base/field_undef.h"
-	MSG_TYPE_COUNT
-};
 
 #define MSG_WITH_PARTS
 #define MSG_BEGIN(ID, id, name, dirs, help) S_BEGIN(msg_##id, help)
-#define MSG_END(ID, id) S_END(msg_##id)
+#define MSG_END(ID, id)                     S_END(msg_##id)
 #include "common/base/field_decl.h"
 #include "proto/codec/messages.def"
 #include "common/base/field_undef.h"
@@ -104,13 +89,15 @@ struct msg {
  * keys, wrong kinds, values out of their limits and depth above 32 are LS_E_PROTO, the sentence names the field.
  * out is untouched on error; msg_fini ends it.
  */
-enum ls_rc msg_decode(const char *text, size_t len, enum msg_direction to, struct msg *out, struct ls_err *err) LS_MUST_CHECK;
+enum ls_rc msg_decode(
+    const char *text, size_t len, enum msg_direction to, struct msg *out, struct ls_err *err) LS_MUST_CHECK;
 
 /*
  * The JSON text of a message with its "type", compact, ASCII only. body: struct msg_<id> of that type. out: heap, ended by a
  * NUL that does not count in out_len; the caller frees it. Errors: LS_E_LIMIT when longer than MSG_FRAME_MAX.
  */
-enum ls_rc msg_encode(enum msg_type type, const void *body, char **out, size_t *out_len, struct ls_err *err) LS_MUST_CHECK;
+enum ls_rc msg_encode(
+    enum msg_type type, const void *body, char **out, size_t *out_len, struct ls_err *err) LS_MUST_CHECK;
 
 /* Frees the body. msg may be zeroed. */
 void msg_fini(struct msg *msg);

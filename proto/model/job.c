@@ -168,7 +168,7 @@ mul_sat(uint64_t a, uint64_t b)
 static enum set_kind
 phase_set_kind(const struct phase *phase)
 {
-	if (!(phase_kind_info(phase->kind)->groups & PHASE_DATA))
+	if (!(phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_DATA))
 		return phase->dirs == DIRS_SHARED ? SET_SHARED_DIR : SET_PRIVATE_DIRS;
 	switch ((enum phase_layout)phase->layout) {
 	case LAYOUT_WORKER:
