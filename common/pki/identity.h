@@ -30,14 +30,14 @@ struct identity {
 
 bool identity_name_valid(const char *name);
 
-/* From the URI; errors: LS_E_INVALID. Pure. */
+/* From the URI; out is untouched on error. Errors: LS_E_INVALID. Pure. */
 enum ls_rc identity_parse_uri(const char *uri, struct identity *out, struct ls_err *err) LS_MUST_CHECK;
 
 /* The URI into buf (128 bytes are enough); returns buf. */
 const char *identity_uri(const struct identity *id, char *buf, size_t len);
 
-/* From a certificate file (PEM), also its validity (seconds since the epoch; may be NULL). Errors: LS_E_TLS. */
-enum ls_rc identity_from_cert_file(const char *path, struct identity *out, int64_t *not_before, int64_t *not_after,
-    struct ls_err *err) LS_MUST_CHECK;
+/* From a certificate file (PEM, the first one in it), also its validity (seconds since the epoch; may be NULL). Errors: LS_E_TLS. */
+enum ls_rc identity_from_cert_file(
+    const char *path, struct identity *out, int64_t *not_before, int64_t *not_after, struct ls_err *err) LS_MUST_CHECK;
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include <openssl/err.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
@@ -43,6 +44,7 @@ identity_from_x509(struct x509_st *cert, struct identity *out, struct ls_err *er
 		if (lockstep_uri(sk_GENERAL_NAME_value(names, i), uri, sizeof(uri), &broken))
 			found++;
 	GENERAL_NAMES_free(names);
+	ERR_clear_error(); /* what an unreadable extension left there would be taken for the connection's */
 
 	if (found == 0)
 		return ls_err_set(err, LS_E_TLS, "the certificate has no lockstep:// name");
