@@ -113,7 +113,7 @@ node_fill(struct node_result *node, const struct node_case *c)
 	field_struct_init(&node_result_desc, node);
 	free(node->node);
 	node->node = ls_strdup(c->name);
-	node->state = c->state;
+	node->state = (int)c->state;
 	node->bytes = (uint64_t)c->bytes;
 	node->ops = (uint64_t)c->ops;
 	if (c->start_ms < 0)

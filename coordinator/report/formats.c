@@ -1,0 +1,23 @@
+#include "coordinator/report/format.h"
+
+#include <string.h>
+
+extern const struct report_format report_text;
+extern const struct report_format report_json;
+extern const struct report_format report_csv;
+
+const struct report_format *const report_formats[] = {
+	&report_text,
+	&report_json,
+	&report_csv,
+	NULL,
+};
+
+const struct report_format *
+report_format_find(const char *name)
+{
+	for (size_t i = 0; report_formats[i] != NULL; i++)
+		if (strcmp(report_formats[i]->name, name) == 0)
+			return report_formats[i];
+	return NULL;
+}

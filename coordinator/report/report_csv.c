@@ -1,0 +1,204 @@
+/*
+ * One value a row, so that spreadsheets and data frames can pivot it: phase, repetition, node, metric, value, unit. The node
+ * "*all*" is all of them together (no node can have that name). Unknown values are empty. RFC 4180: CRLF, quotes doubled.
+ */
+#include "coordinator/report/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+extern const struct report_format report_csv;
+
+#define ALL_NODES "*all*"
+
+struct csv {
+	struct sink *out;
+	const struct phase_result *phase;
+	const char *node;
+};
+
+/* A field; what begins like a formula is harmless as the program that writes these names allows no such first character. */
+static void
+add_field(struct sink *out, const char *text)
+{
+	if (text == NULL)
+		return;
+	if (strpbrk(text, ",\"\r\n") == NULL) {
+		sink_add(out, text, strlen(text));
+		return;
+	}
+	sink_add(out, "\"", 1);
+	for (const char *p = text; *p != '\0'; p++)
+		sink_add(out, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
+	sink_add(out, "\"", 1);
+}
+
+static void
+row_begin(const struct csv *csv, const char *metric)
+{
+	sink_printf(csv->out, "%" PRIu64 ",", csv->phase->index);
+	add_field(csv->out, csv->phase->name);
+	sink_printf(csv->out, ",%" PRIu64 ",", csv->phase->repetition);
+	add_field(csv->out, csv->node);
+	sink_printf(csv->out, ",%s,", metric);
+}
+
+static void
+row_f64(const struct csv *csv, const char *metric, double value, const char *unit)
+{
+	row_begin(csv, metric);
+	if (isfinite(value))
+		sink_printf(csv->out, "%.15g", value);
+	sink_printf(csv->out, ",%s\r\n", unit);
+}
+
+static void
+row_i64(const struct csv *csv, const char *metric, int64_t value, const char *unit)
+{
+	row_begin(csv, metric);
+	if (value != LS_UNKNOWN_I64)
+		sink_printf(csv->out, "%" PRId64, value);
+	sink_printf(csv->out, ",%s\r\n", unit);
+}
+
+static void
+row_u64(const struct csv *csv, const char *metric, uint64_t value, const char *unit)
+{
+	row_begin(csv, metric);
+	if (value != LS_UNKNOWN_U64)
+		sink_printf(csv->out, "%" PRIu64, value);
+	sink_printf(csv->out, ",%s\r\n", unit);
+}
+
+static void
+row_text(const struct csv *csv, const char *metric, const char *value)
+{
+	row_begin(csv, metric);
+	add_field(csv->out, value);
+	sink_printf(csv->out, ",\r\n");
+}
+
+static void
+rows_latency(const struct csv *csv, const char *op, const struct latency *l)
+{
+	const struct {
+		const char *name;
+		int64_t value;
+	} rows[] = {
+		{ "min", l->min },
+		{ "p50", l->p50 },
+		{ "p90", l->p90 },
+		{ "p99", l->p99 },
+		{ "p99_9", l->p99_9 },
+		{ "p99_99", l->p99_99 },
+		{ "max", l->max },
+	};
+	char metric[64];
+
+	snprintf(metric, sizeof(metric), "%s_latency_mean", op);
+	row_f64(csv, metric, l->mean, "ns");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		snprintf(metric, sizeof(metric), "%s_latency_%s", op, rows[i].name);
+		row_i64(csv, metric, rows[i].value, "ns");
+	}
+}
+
+static void
+rows_by_op(const struct csv *csv, const struct by_op *by_op)
+{
+	for (int op = 0; op < OP_COUNT; op++) {
+		const struct op_result *r = by_op_get(by_op, (enum op_kind)op);
+		char metric[64];
+
+		if (r == NULL)
+			continue;
+		snprintf(metric, sizeof(metric), "%s_bytes", op_names[op]);
+		row_u64(csv, metric, r->bytes, "B");
+		snprintf(metric, sizeof(metric), "%s_ops", op_names[op]);
+		row_u64(csv, metric, r->ops, "op");
+		rows_latency(csv, op_names[op], &r->latency_ns);
+	}
+}
+
+static void
+rows_rate(const struct csv *csv, const char *name, const struct rate *rate)
+{
+	char metric[64];
+
+	snprintf(metric, sizeof(metric), "%s_bytes_per_s", name);
+	row_f64(csv, metric, rate->bytes_per_s, "B/s");
+	snprintf(metric, sizeof(metric), "%s_ops_per_s", name);
+	row_f64(csv, metric, rate->ops_per_s, "op/s");
+}
+
+static void
+rows_aggregate(const struct csv *csv)
+{
+	const struct phase_result *phase = csv->phase;
+	const struct aggregate *a = &phase->aggregate;
+
+	row_text(csv, "state", field_enum_name(phase_state_names, phase->state));
+	row_i64(csv, "duration", phase->duration_ns, "ns");
+	row_i64(csv, "start_skew", phase->start_skew_ns, "ns");
+	row_i64(csv, "start_skew_uncertainty", phase->start_skew_uncertainty_ns, "ns");
+	rows_rate(csv, "last_done", &a->last_done);
+	rows_rate(csv, "all_active", &a->all_active);
+	rows_rate(csv, "first_done", &a->first_done);
+	rows_rate(csv, "sum_of_rates", &a->sum_of_rates);
+	row_f64(csv, "overlap", a->overlap, "1");
+	row_f64(csv, "fairness", a->fairness, "1");
+	row_f64(csv, "slowest_to_median", a->slowest_to_median, "1");
+	row_u64(csv, "bytes", a->bytes, "B");
+	row_u64(csv, "ops", a->ops, "op");
+	row_u64(csv, "errors", a->errors, "op");
+	row_u64(csv, "page_cache", a->page_cache ? 1 : 0, "bool");
+	row_u64(csv, "void_attempts", phase->attempts_count, "1");
+	rows_by_op(csv, &a->by_op);
+}
+
+static void
+rows_node(const struct csv *csv, const struct node_result *node)
+{
+	row_text(csv, "state", field_enum_name(node_state_names, node->state));
+	row_i64(csv, "start", node->start_ns, "ns");
+	row_i64(csv, "end", node->end_ns, "ns");
+	row_f64(csv, "bytes_per_s", node->bytes_per_s, "B/s");
+	row_f64(csv, "ops_per_s", node->ops_per_s, "op/s");
+	row_u64(csv, "bytes", node->bytes, "B");
+	row_u64(csv, "ops", node->ops, "op");
+	row_u64(csv, "errors", node->errors, "op");
+	row_i64(csv, "cpu_user", node->cpu.user_ns, "ns");
+	row_i64(csv, "cpu_system", node->cpu.system_ns, "ns");
+	row_i64(csv, "flush", node->flush_ns, "ns");
+	row_u64(csv, "device_read", node->device == NULL ? LS_UNKNOWN_U64 : node->device->read_bytes, "B");
+	row_u64(csv, "device_write", node->device == NULL ? LS_UNKNOWN_U64 : node->device->write_bytes, "B");
+	row_i64(csv, "agent_cpu", node->agent.cpu_ns, "ns");
+	row_u64(csv, "agent_net", node->agent.net_bytes, "B");
+	rows_by_op(csv, &node->by_op);
+}
+
+static enum ls_rc
+render_csv(const struct results *results, struct sink *out, struct ls_err *err)
+{
+	(void)err;
+	sink_printf(out, "phase_index,phase,repetition,node,metric,value,unit\r\n");
+	for (size_t p = 0; p < results->phases_count; p++) {
+		struct csv csv = { .out = out, .phase = &results->phases[p], .node = ALL_NODES };
+
+		rows_aggregate(&csv);
+		for (size_t n = 0; n < csv.phase->nodes_count; n++) {
+			csv.node = csv.phase->nodes[n].node;
+			rows_node(&csv, &csv.phase->nodes[n]);
+		}
+	}
+	return LS_OK;
+}
+
+const struct report_format report_csv = {
+	.name = "csv",
+	.extension = "csv",
+	.help = "one value a row: phase, repetition, node, metric, value, unit",
+	.render = render_csv,
+};

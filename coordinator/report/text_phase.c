@@ -1,0 +1,326 @@
+/* One phase as a table. */
+#include "coordinator/report/text_int.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/units.h"
+
+#define MIB 1048576.0
+
+/* Widths of the columns after the name; together with name and indent below TEXT_COLUMNS. */
+enum {
+	W_RATE = 10,
+	W_OPS = 10,
+	W_P50 = 9,
+	W_P99 = 9,
+	W_P99_9 = 10,
+	W_CPU = 7,
+	W_TIME = 8,
+	W_SHARE = 8,
+	W_DEVICE = 11,
+};
+
+static bool
+moves_bytes(const struct phase_result *phase)
+{
+	return phase_kind_info((enum phase_kind)phase->kind)->unit == PHASE_BYTES ||
+	    (phase->aggregate.bytes > 0 && phase->aggregate.bytes != LS_UNKNOWN_U64);
+}
+
+static void
+describe_data(const struct phase *spec, char *buf, size_t len)
+{
+	static const char *const layouts[] = {
+		[LAYOUT_WORKER] = "a file per worker",
+		[LAYOUT_NODE] = "a file per node",
+		[LAYOUT_SHARED] = "one file shared by all",
+	};
+	char size[32];
+	char record[32];
+	char depth[32] = "";
+
+	if (spec->engine != ENGINE_SYNC && spec->engine != ENGINE_NULL)
+		snprintf(depth, sizeof(depth), " depth %" PRIu64, spec->depth);
+	snprintf(buf, len, "%s of %s, records of %s, %s, %s%s%s", layouts[spec->layout],
+	    units_format_size(spec->file_size, size, sizeof(size)),
+	    units_format_size(spec->record_size, record, sizeof(record)), spec->direct ? "direct" : "buffered",
+	    field_enum_name(phase_engine_names, spec->engine), depth, spec->fsync ? ", flush timed" : "");
+}
+
+static void
+describe_meta(const struct phase *spec, char *buf, size_t len)
+{
+	char size[32];
+
+	snprintf(buf, len, "%" PRIu64 " files per worker of %s, %s", spec->files,
+	    units_format_size(spec->size, size, sizeof(size)),
+	    spec->dirs == DIRS_SHARED ? "one directory for all" : "a directory per worker");
+}
+
+void
+text_phase_title(struct sink *out, const struct results *results, const struct phase_result *phase)
+{
+	const struct job *job = &results->run.job;
+	const struct phase *spec = &phase->spec;
+	char what[256];
+	char repetition[64] = "";
+	char limits[96] = "";
+	char d[32];
+
+	if (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_DATA)
+		describe_data(spec, what, sizeof(what));
+	else
+		describe_meta(spec, what, sizeof(what));
+	if (job->repeat > 1)
+		snprintf(repetition, sizeof(repetition), " (repetition %" PRIu64 " of %" PRIu64 ")",
+		    phase->repetition + 1, job->repeat);
+	if (spec->time > 0)
+		snprintf(limits, sizeof(limits), ", for %s", units_format_duration(spec->time, d, sizeof(d)));
+	if (spec->warmup > 0)
+		snprintf(limits + strlen(limits), sizeof(limits) - strlen(limits), ", after a warm-up of %s",
+		    units_format_duration(spec->warmup, d, sizeof(d)));
+
+	text_wrap(out, "", "Phase %" PRIu64 "%s: %s%s%s", phase->index + 1, repetition, phase->name,
+	    phase->state == PHASE_STATE_DONE ? "" : " -- ",
+	    phase->state == PHASE_STATE_DONE ? "" : field_enum_name(phase_state_names, phase->state));
+	uint64_t workers = job_phase_workers(job, spec);
+	text_wrap(out, " ", "%s; %" PRIu64 " worker%s per node, %s%s", field_enum_name(phase_kind_names, phase->kind),
+	    workers, workers == 1 ? "" : "s", what, limits);
+}
+
+static void
+table_head(struct sink *out)
+{
+	sink_printf(out, " ");
+	text_name(out, "node");
+	text_cell_word(out, W_RATE, "MiB/s");
+	text_cell_word(out, W_OPS, "op/s");
+	text_cell_word(out, W_P50, "p50 us");
+	text_cell_word(out, W_P99, "p99 us");
+	text_cell_word(out, W_P99_9, "p99.9 us");
+	text_cell_word(out, W_CPU, "CPU %");
+	text_cell_word(out, W_TIME, "time s");
+	text_cell_word(out, W_SHARE, "share %");
+	text_cell_word(out, W_DEVICE, "device MiB");
+	sink_printf(out, "\n");
+}
+
+static void
+cells_latency(struct sink *out, const struct latency *l)
+{
+	const int64_t values[] = {
+		l == NULL ? LS_UNKNOWN_I64 : l->p50,
+		l == NULL ? LS_UNKNOWN_I64 : l->p99,
+		l == NULL ? LS_UNKNOWN_I64 : l->p99_9,
+	};
+	static const int widths[] = { W_P50, W_P99, W_P99_9 };
+
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		text_cell(out, widths[i], values[i] == LS_UNKNOWN_I64 ? (double)NAN : (double)values[i] / 1e3);
+}
+
+static void
+cells_rate(struct sink *out, const struct phase_result *phase, double bytes_per_s, double ops_per_s)
+{
+	if (moves_bytes(phase))
+		text_cell(out, W_RATE, bytes_per_s / MIB);
+	else
+		text_cell_word(out, W_RATE, "-");
+	text_cell(out, W_OPS, ops_per_s);
+}
+
+/* Percent of one CPU: workers on two CPUs can reach 200. */
+static double
+cpu_percent(const struct cpu_time *cpu, int64_t span_ns)
+{
+	if (cpu->user_ns == LS_UNKNOWN_I64 || cpu->system_ns == LS_UNKNOWN_I64 || span_ns <= 0)
+		return (double)NAN;
+	return 100 * ((double)cpu->user_ns + (double)cpu->system_ns) / (double)span_ns;
+}
+
+static void
+cell_time(struct sink *out, int64_t ns)
+{
+	char text[32];
+	double s = (double)ns / 1e9;
+
+	if (ns == LS_UNKNOWN_I64 || ns < 0)
+		snprintf(text, sizeof(text), "n/a");
+	else
+		snprintf(text, sizeof(text), "%.*f", s < 10 ? 3 : s < 1000 ? 1 : 0, s);
+	text_cell_word(out, W_TIME, text);
+}
+
+static int64_t
+node_time(const struct node_result *node)
+{
+	if (node->start_ns == LS_UNKNOWN_I64 || node->end_ns == LS_UNKNOWN_I64)
+		return LS_UNKNOWN_I64;
+	return node->end_ns - node->start_ns;
+}
+
+static double
+node_share(const struct phase_result *phase, const struct node_result *node)
+{
+	const struct aggregate *a = &phase->aggregate;
+
+	if (a->bytes != LS_UNKNOWN_U64 && a->bytes > 0)
+		return 100 * (double)node->bytes / (double)a->bytes;
+	if (a->ops != LS_UNKNOWN_U64 && a->ops > 0)
+		return 100 * (double)node->ops / (double)a->ops;
+	return (double)NAN;
+}
+
+static double
+device_bytes(const struct device_io *device)
+{
+	return device == NULL ? (double)NAN : (double)device->read_bytes + (double)device->write_bytes;
+}
+
+static void
+node_row(struct sink *out, const struct phase_result *phase, const struct node_result *node)
+{
+	int64_t time_ns = node_time(node);
+
+	sink_printf(out, " ");
+	text_name(out, node->node);
+	if (node->state == NODE_IDLE || node->state == NODE_LOST) {
+		text_cell_word(out, W_RATE, node->state == NODE_IDLE ? "idle" : "lost");
+		sink_printf(out, "\n");
+		return;
+	}
+	cells_rate(out, phase, node->bytes_per_s, node->ops_per_s);
+	cells_latency(out, node->latency_ns);
+	text_cell(out, W_CPU, cpu_percent(&node->cpu, time_ns));
+	cell_time(out, time_ns);
+	text_cell(out, W_SHARE, node_share(phase, node));
+	text_cell(out, W_DEVICE, device_bytes(node->device) / MIB);
+	sink_printf(out, "\n");
+}
+
+static void
+all_row(struct sink *out, const struct phase_result *phase, const struct text_totals *t)
+{
+	const struct aggregate *a = &phase->aggregate;
+
+	sink_printf(out, " ");
+	text_name(out, "all (last done)");
+	cells_rate(out, phase, a->last_done.bytes_per_s, a->last_done.ops_per_s);
+	cells_latency(out, a->latency_ns);
+	text_cell(out, W_CPU, cpu_percent(&t->cpu, phase->duration_ns));
+	cell_time(out, phase->duration_ns);
+	text_cell(
+	    out, W_SHARE, a->bytes == LS_UNKNOWN_U64 || a->ops == LS_UNKNOWN_U64 || a->ops == 0 ? (double)NAN : 100);
+	text_cell(out, W_DEVICE, t->has_device ? device_bytes(&t->device) / MIB : (double)NAN);
+	sink_printf(out, "\n");
+}
+
+/* "123 MiB/s, 456 op/s" or what of it applies. */
+static const char *
+rate_text(const struct phase_result *phase, const struct rate *rate, char *buf, size_t len)
+{
+	char bytes[32] = "";
+	char ops[32];
+
+	if (!isfinite(rate->ops_per_s) && !isfinite(rate->bytes_per_s)) {
+		snprintf(buf, len, "n/a");
+		return buf;
+	}
+	if (moves_bytes(phase))
+		units_format_rate(rate->bytes_per_s, bytes, sizeof(bytes));
+	if (isfinite(rate->ops_per_s))
+		snprintf(buf, len, "%s%s%s op/s", bytes, bytes[0] != '\0' ? ", " : "",
+		    units_format_count(rate->ops_per_s, ops, sizeof(ops)));
+	else
+		snprintf(buf, len, "%s", bytes);
+	return buf;
+}
+
+static const char *
+ratio_text(double value, char *buf, size_t len)
+{
+	if (isfinite(value))
+		snprintf(buf, len, "%.3f", value);
+	else
+		snprintf(buf, len, "n/a");
+	return buf;
+}
+
+static void
+together(struct sink *out, const struct phase_result *phase)
+{
+	const struct aggregate *a = &phase->aggregate;
+	const char *cache = a->page_cache ? " into the page cache" : "";
+	char x[96];
+	char y[96];
+	char r[3][32];
+
+	text_wrap(out, " ", "last done%s: %s | all active%s: %s", cache, rate_text(phase, &a->last_done, x, sizeof(x)),
+	    cache, rate_text(phase, &a->all_active, y, sizeof(y)));
+	text_wrap(out, " ", "first done: %s | sum of rates: %s", rate_text(phase, &a->first_done, x, sizeof(x)),
+	    rate_text(phase, &a->sum_of_rates, y, sizeof(y)));
+	text_wrap(out, " ", "overlap: %s | fairness (Jain): %s | slowest/median node: %s | start skew: %s +/- %s",
+	    ratio_text(a->overlap, r[0], sizeof(r[0])), ratio_text(a->fairness, r[1], sizeof(r[1])),
+	    ratio_text(a->slowest_to_median, r[2], sizeof(r[2])), text_duration(phase->start_skew_ns, x, sizeof(x)),
+	    text_duration(phase->start_skew_uncertainty_ns, y, sizeof(y)));
+}
+
+static void
+bytes_moved(struct sink *out, const struct phase_result *phase, const struct text_totals *t)
+{
+	const struct aggregate *a = &phase->aggregate;
+	char app[32] = "n/a";
+	char device[96] = "n/a (no block device known)";
+	char read[32];
+	char written[32];
+	char cpu[32];
+
+	if (a->bytes != LS_UNKNOWN_U64)
+		units_format_size(a->bytes, app, sizeof(app));
+	if (t->has_device)
+		snprintf(device, sizeof(device), "%s read, %s written",
+		    units_format_size(t->device.read_bytes, read, sizeof(read)),
+		    units_format_size(t->device.write_bytes, written, sizeof(written)));
+	text_wrap(out, " ", "application: %s | device: %s | agents: %s CPU, %s network", app, device,
+	    units_format_duration(t->agent_cpu_ns, cpu, sizeof(cpu)),
+	    units_format_size(t->agent_net_bytes, read, sizeof(read)));
+}
+
+static void
+failures(struct sink *out, const struct phase_result *phase)
+{
+	for (size_t i = 0; i < phase->attempts_count; i++)
+		text_wrap(out, " ! ", "attempt %" PRIu64 " was void: %s", phase->attempts[i].index + 1,
+		    phase->attempts[i].reason);
+	for (size_t n = 0; n < phase->nodes_count; n++) {
+		const struct node_result *node = &phase->nodes[n];
+
+		for (size_t i = 0; i < node->error_list_count && i < 3; i++)
+			text_wrap(out, " ! ", "%s: %s", node->node, node->error_list[i].text);
+		if (node->errors > 3)
+			text_wrap(out, " ! ", "%s: %" PRIu64 " errors in all", node->node, node->errors);
+	}
+}
+
+void
+text_phase(struct sink *out, const struct results *results, const struct phase_result *phase)
+{
+	struct text_totals t = text_totals_of(results, phase);
+
+	text_phase_title(out, results, phase);
+	text_warnings(out, " ", phase->warnings, phase->warnings_count);
+	failures(out, phase);
+	if (phase->nodes_count == 0) {
+		sink_printf(out, " n/a: no node has a result\n");
+		return;
+	}
+	table_head(out);
+	for (size_t n = 0; n < phase->nodes_count; n++)
+		node_row(out, phase, &phase->nodes[n]);
+	all_row(out, phase, &t);
+	together(out, phase);
+	bytes_moved(out, phase, &t);
+}
