@@ -97,6 +97,16 @@ $(BUILD)/obj/common/base/version.o: private CPPFLAGS += -DLOCKSTEP_VERSION='"$(V
 $(BUILD)/obj/agent/daemon/config.o $(BUILD)/obj/coordinator/daemon/config.o: private CPPFLAGS += \
 	-DLS_SYSCONFDIR='"$(SYSCONFDIR)"' -DLS_LIBEXECDIR='"$(LIBEXECDIR)"'
 
+# Presets are built in: job files in proto/presets/ become C strings.
+PRESETS := $(sort $(wildcard proto/presets/*.json))
+$(BUILD)/gen/presets.c: proto/presets/embed.sh $(PRESETS)
+	@mkdir -p $(@D)
+	$(call say,GEN $@)sh $< $(PRESETS) > $@.tmp && mv $@.tmp $@
+$(BUILD)/obj/gen/presets.o: $(BUILD)/gen/presets.c
+	@mkdir -p $(@D)
+	$(call say,CC $<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(call lib,proto/codec): $(BUILD)/obj/gen/presets.o
+
 # --- unit tests ------------------------------------------------------------------------------------------------------
 # tests/unit/<folder>/test_x.c becomes $(BUILD)/tests/<folder>/test_x and links that folder's library and what it may use.
 
@@ -113,8 +123,18 @@ $(foreach f,$(FOLDERS),$(eval $(call unit_rules,$(f))))
 .PHONY: unit
 unit: $(UNIT_TESTS)
 
+# The published schemas stand in the tree, generated from the field tables.
+$(BUILD)/tests/schema_dump: $(BUILD)/obj/tests/support/schema_dump.o \
+	$(foreach f,proto/codec $(call allowed,proto/codec),$(call lib,$(f)))
+	@mkdir -p $(@D)
+	$(call say,LD $@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call external,proto/codec $(call allowed,proto/codec))
+
 .PHONY: schemas
-schemas:
+schemas: $(BUILD)/tests/schema_dump ## writes proto/schema/*.schema.json
+	@for s in job results messages; do \
+		$< $$s > $(BUILD)/$$s.schema.json && \
+		{ cmp -s $(BUILD)/$$s.schema.json proto/schema/$$s.schema.json || \
+		cp $(BUILD)/$$s.schema.json proto/schema/$$s.schema.json; } || exit 1; done
 
 # --- variants --------------------------------------------------------------------------------------------------------
 

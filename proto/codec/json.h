@@ -25,6 +25,7 @@ enum json_unknown {
 /*
  * Decodes len bytes into obj (uninitialised; initialised with defaults here; on error nothing needs to be freed).
  * what: name for errors, e.g. the file's. Errors: LS_E_INVALID (syntax: "line 3 column 7: ..."), LS_E_RANGE.
+ * Sizes and durations may be texts ("64KiB", "5s"); with JSON_UNKNOWN_REFUSED, a duration other than 0 must be one.
  */
 enum ls_rc json_decode_struct(const struct struct_desc *desc, const char *text, size_t len, enum json_unknown unknown,
     const char *what, void *obj, struct ls_err *err) LS_MUST_CHECK;

@@ -127,6 +127,12 @@ read_integer(const struct json_context *context, const struct json_place *place,
 	uint64_t bytes = 0;
 	enum ls_rc rc = LS_OK;
 
+	/* who writes "time": 5 means seconds, not nanoseconds: in files durations carry their unit */
+	if (duration && json_is_integer(tree) && json_integer_value(tree) != 0 &&
+	    context->unknown == JSON_UNKNOWN_REFUSED)
+		return json_error(context, place, err, LS_E_INVALID,
+		    "%" PRId64 " has no unit; write \"%" PRId64 "s\" for seconds", (int64_t)json_integer_value(tree),
+		    (int64_t)json_integer_value(tree));
 	if (json_is_integer(tree))
 		*out = json_integer_value(tree);
 	else if (size && json_is_string(tree))
@@ -136,7 +142,7 @@ read_integer(const struct json_context *context, const struct json_place *place,
 	else
 		return wrong_type(context, place,
 		    size           ? "a size such as 65536 or \"64KiB\""
-			: duration ? "a duration such as \"5s\", or nanoseconds"
+			: duration ? "a duration such as \"5s\" or \"100ms\""
 				   : "an integer",
 		    tree, err);
 	if (rc != LS_OK)

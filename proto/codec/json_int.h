@@ -34,6 +34,9 @@ struct json_context {
 enum ls_rc json_text_parse(
     const char *text, size_t len, size_t max_values, const char *what, json_t **out, struct ls_err *err) LS_MUST_CHECK;
 
+/* The tree of any JSON value, not only of objects and lists, or NULL when text is none. The caller ends it. */
+json_t *json_value_parse(const char *text);
+
 /* Fills obj (uninitialised) from an object. On error nothing needs to be freed. */
 enum ls_rc json_tree_to_struct(const struct json_context *context, const struct json_place *place,
     const struct struct_desc *desc, json_t *tree, void *obj, struct ls_err *err) LS_MUST_CHECK;

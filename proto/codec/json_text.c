@@ -77,3 +77,13 @@ json_text_parse(const char *text, size_t len, size_t max_values, const char *wha
 	*out = tree;
 	return LS_OK;
 }
+
+json_t *
+json_value_parse(const char *text)
+{
+	size_t len = strlen(text);
+
+	if (check_limits(text, len, 0, NULL, NULL) != LS_OK)
+		return NULL;
+	return json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+}

@@ -106,6 +106,9 @@ void msg_fini(struct msg *msg);
 void msg_body_init(enum msg_type type, void *body);
 void msg_body_fini(enum msg_type type, void *body);
 
+/* A JSON Schema of all messages (one of them), see json_schema. Heap, the caller frees it. */
+char *msg_schema(const char *id, const char *title);
+
 /* Same run, phase, repetition and attempt. */
 bool epoch_equal(const struct epoch *a, const struct epoch *b);
 
