@@ -17,11 +17,14 @@ typedef void (*listen_fn)(int fd, void *arg);
 
 /*
  * Listens on "HOST:PORT", "[IPv6]:PORT", ":PORT" (all addresses, dual-stack) or "unix:/path" (mode as given, an old socket
- * file is replaced if nobody listens on it). Port 0 takes a free one. Errors: LS_E_INVALID, LS_E_SYS.
+ * file is replaced if nobody listens on it). Port 0 takes a free one. A name is looked up here and now, its
+ * first usable address is taken. fn may be called only after this returned. Errors: LS_E_INVALID, LS_E_SYS, LS_E_EXISTS
+ * (somebody listens on that Unix socket, or its path is another kind of file).
  */
 enum ls_rc listener_new(struct loop *loop, const char *address, mode_t unix_mode, listen_fn fn, void *arg,
     struct listener **out, struct ls_err *err) LS_MUST_CHECK;
-void listener_free(struct listener *l); /* removes a Unix socket's file */
+/* Removes a Unix socket's file. Also from within fn. NULL-safe. */
+void listener_free(struct listener *l);
 
 /* The address in fact, with the port taken: "127.0.0.1:40123". Borrowed. */
 const char *listener_address(const struct listener *l);
