@@ -1,0 +1,235 @@
+/* What an event leads to: calls of the engine, and answers to the agent. */
+#include <stdlib.h>
+
+#include "agent/runner/runner_int.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+
+/* finished carries at most so many names. */
+#define LEFT_MAX 64
+
+/* Answers only read what they are given: texts of ours stand in them without a copy. */
+static char *
+borrow(const char *text)
+{
+	union {
+		const char *in;
+		char *out;
+	} u = { .in = text };
+
+	return u.out;
+}
+
+static const struct epoch *
+present_epoch(const struct runner *r)
+{
+	const struct msg_arm *arm = r->arm.body;
+
+	return &arm->epoch;
+}
+
+static void
+act_prepared(struct runner *r)
+{
+	struct msg_prepared body = { .run = borrow(runner_run_id(r)), .volume = r->volume };
+
+	runner_send(r, MSG_PREPARED, &body);
+}
+
+static void
+act_refused(struct runner *r)
+{
+	struct msg_refused body = { .run = borrow(runner_run_id(r)), .error = r->refusal };
+
+	runner_send(r, MSG_REFUSED, &body);
+}
+
+static void
+act_verified(struct runner *r)
+{
+	struct msg_volume_verified body = { .run = borrow(runner_run_id(r)) };
+
+	body.missing = verify_missing(r->verify, &body.missing_count);
+	runner_send(r, MSG_VOLUME_VERIFIED, &body);
+	verify_free(r->verify);
+	r->verify = NULL;
+}
+
+static void
+call_arm(void *arg)
+{
+	struct runner_call *call = arg;
+
+	call->rc = engine_arm(call->engine, &call->arm, &call->engine_epoch, &call->error, &call->err);
+}
+
+static void
+call_flush(void *arg)
+{
+	struct runner_call *call = arg;
+
+	call->flush_ns = engine_flush(call->engine);
+}
+
+static void
+act_arm(struct runner *r)
+{
+	const struct msg_arm *arm = r->arm.body;
+	struct runner_call *call = &r->call;
+
+	field_struct_fini(&io_error_desc, &call->error);
+	*call = (struct runner_call){
+		.engine = r->engine,
+		.arm = { .spec = &arm->spec, .node_workers = r->node_workers, .redo = arm->redo },
+		.flush_ns = LS_UNKNOWN_I64,
+	};
+	field_struct_init(&io_error_desc, &call->error);
+	call->rc = task_start(r->task, call_arm, call, &call->err);
+	if (call->rc != LS_OK)
+		(void)runner_event(r, RUNNER_EV_ARM_FAILED);
+}
+
+static void
+act_armed(struct runner *r)
+{
+	struct msg_armed body = { .epoch = *present_epoch(r) };
+
+	runner_send(r, MSG_ARMED, &body);
+}
+
+static void
+act_failed(struct runner *r)
+{
+	struct io_error *error = &r->call.error;
+	struct msg_failed body = { .epoch = *present_epoch(r) };
+
+	if (error->step == NULL)
+		error->step = ls_strdup("arm");
+	if (error->text == NULL || *error->text == '\0') {
+		free(error->text);
+		error->text = ls_strdup(r->call.err.text);
+	}
+	body.error = *error;
+	runner_send(r, MSG_FAILED, &body);
+}
+
+static void
+act_go(struct runner *r)
+{
+	struct msg_set body = { .epoch = *present_epoch(r) };
+
+	engine_go(r->engine, (struct ls_mono){ r->start_ns }, r->late_limit_ns);
+	runner_send(r, MSG_SET, &body);
+}
+
+static void
+act_stop(struct runner *r)
+{
+	engine_stop(r->engine);
+	/* Nobody is there to leave. */
+	if (r->idle && r->state == RUNNER_STOPPING)
+		(void)runner_event(r, RUNNER_EV_UNSTARTED);
+}
+
+static void
+act_missed(struct runner *r)
+{
+	struct msg_missed body = { .epoch = *present_epoch(r) };
+	const char *reason = "instant already past";
+
+	if (r->state == RUNNER_READY)
+		reason = r->decision == SHM_MISSED_LATE ? "woke late" : "commit late";
+	body.reason = borrow(reason);
+	runner_send(r, MSG_MISSED, &body);
+}
+
+static void
+act_flush(struct runner *r)
+{
+	r->call.flush_ns = LS_UNKNOWN_I64;
+	if (task_start(r->task, call_flush, &r->call, &r->call.err) == LS_OK)
+		return;
+	/* No thread to be had: the agent waits for the flush, not for our answers. */
+	call_flush(&r->call);
+	(void)runner_event(r, RUNNER_EV_FLUSHED);
+}
+
+static void
+send_finished(struct runner *r)
+{
+	struct msg_finished body = {
+		.run = borrow(runner_run_id(r)),
+		.left = r->left,
+		.left_count = LS_MIN(r->left_count, (size_t)LEFT_MAX),
+	};
+
+	runner_send(r, MSG_FINISHED, &body);
+}
+
+/* The workers stand still: now what was put off. */
+static void
+act_settle(struct runner *r)
+{
+	verify_free(r->verify);
+	r->verify = NULL;
+	if ((r->pending & PENDING_VOID) != 0) {
+		struct msg_voided body = { .epoch = r->void_epoch };
+
+		runner_send(r, MSG_VOIDED, &body);
+	}
+	if ((r->pending & PENDING_ABORT) != 0) {
+		struct msg_aborted body = { .run = borrow(runner_run_id(r)) };
+
+		runner_send(r, MSG_ABORTED, &body);
+	}
+	if ((r->pending & (PENDING_FINISH | PENDING_QUIT)) != 0) {
+		runner_clean(r);
+		r->ended = true;
+	}
+	if ((r->pending & PENDING_FINISH) != 0)
+		send_finished(r);
+	r->pending &= (unsigned)PENDING_QUIT;
+}
+
+static void
+act_done(struct runner *r)
+{
+	struct msg_phase_done body = { .epoch = *present_epoch(r), .flush_ns = r->call.flush_ns };
+	const struct io_error *list = NULL;
+	union {
+		const struct io_error *in;
+		struct io_error *out;
+	} errors;
+
+	/* A void attempt has no result. */
+	if ((r->pending & PENDING_VOID) == 0) {
+		body.errors = engine_errors(r->engine, &list, &body.error_list_count);
+		errors.in = list;
+		body.error_list = errors.out;
+		runner_send(r, MSG_PHASE_DONE, &body);
+	}
+	if (r->pending != 0)
+		act_settle(r);
+}
+
+void
+runner_act(struct runner *r, enum runner_action action)
+{
+	static void (*const acts[RUNNER_ACTION_COUNT])(struct runner *) = {
+		[RUNNER_ACT_PREPARED] = act_prepared,
+		[RUNNER_ACT_REFUSED] = act_refused,
+		[RUNNER_ACT_VERIFIED] = act_verified,
+		[RUNNER_ACT_ARM] = act_arm,
+		[RUNNER_ACT_ARMED] = act_armed,
+		[RUNNER_ACT_FAILED] = act_failed,
+		[RUNNER_ACT_GO] = act_go,
+		[RUNNER_ACT_STOP] = act_stop,
+		[RUNNER_ACT_FLUSH] = act_flush,
+		[RUNNER_ACT_MISSED] = act_missed,
+		[RUNNER_ACT_DONE] = act_done,
+		[RUNNER_ACT_SETTLE] = act_settle,
+	};
+
+	if (acts[action] != NULL)
+		acts[action](r);
+}

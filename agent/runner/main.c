@@ -1,0 +1,65 @@
+/* lockstep-runner: does the I/O of one run for lockstep-agent. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "agent/runner/runner.h"
+#include "common/base/log.h"
+#include "common/base/version.h"
+
+#define LINK_FD 3
+#define MAP_FD  4
+
+static const char what[] =
+    "lockstep-runner does the I/O of one run for lockstep-agent, which starts it with descriptor 3 (a socketpair)\n"
+    "and descriptor 4 (shared counters). It is of no use by itself; see lockstep-agent --help.\n";
+
+static int
+is_socket(int fd)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM;
+}
+
+static int
+is_memfd(int fd)
+{
+	return fcntl(fd, F_GET_SEALS) >= 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct runner *r = NULL;
+	struct ls_err err = { 0 };
+
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		printf("lockstep-runner %s (%s)\n", lockstep_version, lockstep_build);
+		return 0;
+	}
+	if (argc != 1 || !is_socket(LINK_FD) || !is_memfd(MAP_FD)) {
+		fputs(what, stderr);
+		return 2;
+	}
+	ls_log_init("lockstep-runner", getenv("LOCKSTEP_RUNNER_DEBUG") != NULL ? LS_LOG_DEBUG : LS_LOG_INFO);
+	fcntl(LINK_FD, F_SETFD, FD_CLOEXEC);
+	fcntl(MAP_FD, F_SETFD, FD_CLOEXEC);
+	/* A help only: it follows the agent's thread, and end of file on the socket tells the same. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+
+	if (runner_new(LINK_FD, MAP_FD, &r, &err) != LS_OK) {
+		ls_log(LS_LOG_ERROR, "cannot start", "error=\"%s\"", err.text);
+		return 1;
+	}
+
+	int status = runner_run(r);
+
+	runner_free(r);
+	return status;
+}
