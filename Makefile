@@ -94,7 +94,8 @@ $(BUILD)/build-id: FORCE
 $(BUILD)/obj/common/base/version.o: $(BUILD)/build-id
 $(BUILD)/obj/common/base/version.o: private CPPFLAGS += -DLOCKSTEP_VERSION='"$(VERSION)"' -DLOCKSTEP_BUILD='"$(BUILD_ID)"'
 
-$(BUILD)/obj/agent/daemon/config.o $(BUILD)/obj/coordinator/daemon/config.o: private CPPFLAGS += \
+$(BUILD)/obj/agent/daemon/config.o $(BUILD)/obj/coordinator/daemon/config.o $(BUILD)/obj/coordinator/cli/client.o \
+$(BUILD)/obj/coordinator/cli/local.o: private CPPFLAGS += \
 	-DLS_SYSCONFDIR='"$(SYSCONFDIR)"' -DLS_LIBEXECDIR='"$(LIBEXECDIR)"'
 
 # Presets are built in: job files in proto/presets/ become C strings.
@@ -124,13 +125,8 @@ $(foreach f,$(FOLDERS),$(eval $(call unit_rules,$(f))))
 unit: $(UNIT_TESTS)
 
 # The published schemas stand in the tree, generated from the field tables.
-$(BUILD)/tests/schema_dump: $(BUILD)/obj/tests/support/schema_dump.o \
-	$(foreach f,proto/codec $(call allowed,proto/codec),$(call lib,$(f)))
-	@mkdir -p $(@D)
-	$(call say,LD $@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call external,proto/codec $(call allowed,proto/codec))
-
 .PHONY: schemas
-schemas: $(BUILD)/tests/schema_dump ## writes proto/schema/*.schema.json
+schemas: $(BUILD)/tests/support/schema_dump ## writes proto/schema/*.schema.json
 	@for s in job results messages; do \
 		$< $$s > $(BUILD)/$$s.schema.json && \
 		{ cmp -s $(BUILD)/$$s.schema.json proto/schema/$$s.schema.json || \
