@@ -12,6 +12,6 @@ struct svc;
 struct svc *svc_new(struct loop *loop); /* starts the watchdog timer if there is one */
 void svc_ready(struct svc *svc, const char *status);
 void svc_stopping(struct svc *svc);
-void svc_free(struct svc *svc);
+void svc_free(struct svc *svc); /* NULL-safe */
 
 #endif
