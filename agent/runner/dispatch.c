@@ -153,12 +153,8 @@ on_go(struct runner *r, struct msg *msg)
 {
 	const struct msg_go *body = msg->body;
 
-	if (!is_present_epoch(r, &body->epoch) || r->state == RUNNER_READY || r->state == RUNNER_STOPPING) {
+	if (!is_present_epoch(r, &body->epoch) || r->state != RUNNER_PARKED) {
 		stale(r, "go");
-		return;
-	}
-	if (r->state != RUNNER_PARKED) {
-		unexpected(r, "go");
 		return;
 	}
 	r->start_ns = body->start_ns;
