@@ -136,6 +136,19 @@ test_after_a_step_only_what_is_younger_counts(void **state)
 }
 
 static void
+test_a_wide_sample_from_before_the_step_does_not_mislead(void **state)
+{
+	struct clockfit fit = { .count = 0 };
+
+	(void)state;
+	add(&fit, 0, 0, 10);
+	add(&fit, 1, 0, 60000);     /* agrees with the next, but is older than the step */
+	add(&fit, 2, 60000, 80000); /* the truth is now 60000; the first sample contradicts */
+	assert_int_equal(estimate(&fit, 2).offset_ns, 60000);
+	assert_in_range(estimate(&fit, 2).uncertainty_ns, 40000, 40100);
+}
+
+static void
 test_a_contradicted_newest_sample_stands_alone(void **state)
 {
 	struct clockfit fit = { .count = 0 };
@@ -352,6 +365,7 @@ main(void)
 		cmocka_unit_test(test_the_least_delay_decides),
 		cmocka_unit_test(test_two_intervals_know_more_than_the_better_one),
 		cmocka_unit_test(test_after_a_step_only_what_is_younger_counts),
+		cmocka_unit_test(test_a_wide_sample_from_before_the_step_does_not_mislead),
 		cmocka_unit_test(test_a_contradicted_newest_sample_stands_alone),
 		cmocka_unit_test(test_the_window_forgets_the_oldest),
 		cmocka_unit_test(test_drift_is_told_once_the_span_allows),
