@@ -102,10 +102,11 @@ load_files(const struct tls_ctx *ctx, SSL_CTX *ssl_ctx, struct ls_err *err)
 	ERR_clear_error();
 	if (SSL_CTX_load_verify_file(ssl_ctx, ctx->ca) != 1)
 		return file_error(err, "CA certificate", ctx->ca);
-	if (SSL_CTX_use_certificate_chain_file(ssl_ctx, ctx->cert) != 1)
-		return file_error(err, "certificate", ctx->cert);
+	/* The key first: in the other order OpenSSL answers a pair that does not match with "key values mismatch". */
 	if (load_key(ssl_ctx, ctx->key, err) != LS_OK)
 		return LS_E_TLS;
+	if (SSL_CTX_use_certificate_chain_file(ssl_ctx, ctx->cert) != 1)
+		return file_error(err, "certificate", ctx->cert);
 	if (SSL_CTX_check_private_key(ssl_ctx) != 1) {
 		ERR_clear_error();
 		return ls_err_set(
