@@ -22,19 +22,19 @@
 struct engine;
 
 struct engine_config {
-	int run_dir_fd;		 /* the run's own directory, borrowed for the engine's life: every path is relative to it */
-	const char *run_dir;	 /* its path, for messages only */
+	int run_dir_fd;      /* the run's own directory, borrowed for the engine's life: every path is relative to it */
+	const char *run_dir; /* its path, for messages only */
 	uint64_t node_index, node_count;
-	uint64_t seed;		 /* of data and random orders; the same on all nodes of a run */
-	int64_t spin_ns;	 /* before the instant, workers stop sleeping and yield in a loop */
-	struct shm_map *map;	 /* borrowed */
-	uint64_t dio_align;	 /* alignment that direct I/O needs on this volume, 0 if it has none */
+	uint64_t seed;       /* of data and random orders; the same on all nodes of a run */
+	int64_t spin_ns;     /* before the instant, workers stop sleeping and yield in a loop */
+	struct shm_map *map; /* borrowed */
+	uint64_t dio_align;  /* alignment that direct I/O needs on this volume, 0 if it has none */
 };
 
 struct engine_arm {
 	const struct phase *spec;
 	const uint64_t *node_workers; /* [node_count]: workers on each node, 0: idle there */
-	bool redo;		      /* files go back to what they were before the phase */
+	bool redo;                    /* files go back to what they were before the phase */
 };
 
 /* First failures of a phase, for the report. */

@@ -1,0 +1,138 @@
+/* Removing what engines made. Two levels are all that there is: no recursion. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/engine/engine.h"
+#include "agent/engine/path.h"
+#include "common/base/mem.h"
+
+#define LEFT_MAX 64 /* paths that are named; more would only be noise */
+
+struct leftovers {
+	char ***list;
+	size_t *count;
+};
+
+static void
+add_left(const struct leftovers *left, const char *dir, const char *name, int errnum)
+{
+	char why[128];
+	char *text = ls_asprintf("%s%s%s: %s", dir, name != NULL ? "/" : "", name != NULL ? name : "",
+	    ls_strerror(errnum, why, sizeof(why)));
+
+	/* A directory that takes several passes says the same each time. */
+	bool known = *left->count >= LEFT_MAX;
+	for (size_t i = 0; i < *left->count && !known; i++)
+		known = strcmp((*left->list)[i], text) == 0;
+	if (known) {
+		free(text);
+		return;
+	}
+	*left->list = ls_grow(*left->list, *left->count, sizeof(**left->list));
+	(*left->list)[(*left->count)++] = text;
+}
+
+static bool
+is_dot(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/*
+ * One pass over a directory: unlinks what can be unlinked. Where report is set, what stays is named. Returns how many went.
+ * Directories within go to sub (if not NULL), which says whether it removed one.
+ */
+static size_t
+pass(DIR *dir, const char *path, bool (*sub)(int, const char *, const char *, const struct leftovers *),
+    const struct leftovers *left, bool report)
+{
+	size_t gone = 0;
+	struct dirent *d;
+
+	rewinddir(dir);
+	while ((d = readdir(dir)) != NULL) {
+		if (is_dot(d->d_name))
+			continue;
+		if (unlinkat(dirfd(dir), d->d_name, 0) == 0) {
+			gone++;
+			continue;
+		}
+		int errnum = errno;
+		/* Linux says EISDIR, POSIX EPERM, for a directory. */
+		if (sub != NULL && (errnum == EISDIR || errnum == EPERM) && !report)
+			gone += sub(dirfd(dir), path, d->d_name, left) ? 1 : 0;
+		else if (report && errnum != ENOENT)
+			add_left(left, path, d->d_name, errnum);
+	}
+	return gone;
+}
+
+/* Empties a directory: passes until nothing goes any more (a pass may miss entries while it removes), then names what stays. */
+static void
+empty_dir(int fd, const char *path, bool (*sub)(int, const char *, const char *, const struct leftovers *),
+    const struct leftovers *left)
+{
+	DIR *dir = fdopendir(fd);
+
+	if (dir == NULL) {
+		add_left(left, path, NULL, errno);
+		close(fd);
+		return;
+	}
+	while (pass(dir, path, sub, left, false) > 0)
+		continue;
+	pass(dir, path, NULL, left, true);
+	closedir(dir);
+}
+
+/* A directory of files within one of ours. */
+static bool
+remove_sub(int dir_fd, const char *above, const char *name, const struct leftovers *left)
+{
+	char *path = ls_asprintf("%s/%s", above, name);
+	int fd = path_open(dir_fd, name, O_RDONLY | O_DIRECTORY, 0);
+
+	if (fd >= 0)
+		empty_dir(fd, path, NULL, left);
+	free(path);
+	return unlinkat(dir_fd, name, AT_REMOVEDIR) == 0;
+}
+
+static void
+remove_top(int run_dir_fd, const char *name, const struct leftovers *left)
+{
+	int fd = path_open(run_dir_fd, name, O_RDONLY | O_DIRECTORY, 0);
+
+	if (fd < 0) {
+		if (errno != ENOENT)
+			add_left(left, name, NULL, errno);
+		return;
+	}
+	empty_dir(fd, name, remove_sub, left);
+	if (unlinkat(run_dir_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		add_left(left, name, NULL, errno);
+}
+
+void
+engine_clean_node_dir(int run_dir_fd, uint64_t node_index, char ***left, size_t *left_count)
+{
+	struct leftovers leftovers = { left, left_count };
+	char name[PATH_MAX_REL];
+
+	snprintf(name, sizeof(name), "n%llu", (unsigned long long)node_index);
+	remove_top(run_dir_fd, name, &leftovers);
+}
+
+void
+engine_clean_shared_dir(int run_dir_fd, char ***left, size_t *left_count)
+{
+	struct leftovers leftovers = { left, left_count };
+
+	remove_top(run_dir_fd, "shared", &leftovers);
+}

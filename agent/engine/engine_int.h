@@ -1,0 +1,129 @@
+/*
+ * What the files of this folder share: the engine, its workers, and how one fails.
+ *
+ * Threads: the runner's main thread owns the engine. It gives orders to the workers under engine.lock and, except for a go, waits
+ * until they are carried out. Between the orders a worker's members are its own.
+ */
+#ifndef LS_AGENT_ENGINE_ENGINE_INT_H
+#define LS_AGENT_ENGINE_ENGINE_INT_H
+
+#include <pthread.h>
+
+#include "agent/engine/engine.h"
+#include "agent/engine/errors.h"
+#include "agent/engine/filled.h"
+#include "agent/engine/io.h"
+#include "agent/engine/path.h"
+#include "agent/engine/phase_ops.h"
+
+enum order {
+	ORDER_ARM = 0,
+	ORDER_GO,
+	ORDER_FLUSH,  /* flush what was written, then disarm */
+	ORDER_DISARM, /* close files, rings */
+	ORDER_EXIT,
+};
+
+/* A phase with data: one worker's state. */
+struct data_state {
+	const struct io_engine *io;
+	struct io_job job;
+	struct phase_place place;
+	char path[PATH_MAX_REL];
+	uint64_t file; /* number for engine.filled */
+	bool fresh;
+	bool dirty; /* written to since the last flush */
+};
+
+/* Files 0..n-1 of a worker's that are there: creating and deleting go upwards, so that they are always one range. */
+struct meta_range {
+	uint64_t begin, end;
+};
+
+/* A phase over files: one worker's state. */
+struct meta_state {
+	int dir_fd;
+	char dir[PATH_MAX_REL];
+	char name[PATH_MAX_REL]; /* of the present file; the first 8 characters are its number */
+	uint64_t number;         /* of the present file */
+	struct meta_range *present;
+	struct tally tally;
+	struct data_source source;
+	bool dirty;
+};
+
+struct worker {
+	struct engine *engine;
+	uint32_t index;
+	pthread_t thread;
+	uint64_t born_at; /* the order that was the last when its thread was made */
+	struct shm_worker *shm;
+	bool armed; /* has something to disarm */
+	bool idle;  /* no operations in this phase */
+	bool failed;
+	struct data_pool write_pool, read_pool; /* kept from phase to phase */
+	struct meta_range present[2];           /* by enum phase_dirs */
+	struct data_state data;
+	struct meta_state meta;
+};
+
+struct engine {
+	struct engine_config config;
+	char *run_dir;
+	struct shm_control *control;
+	int event_fd;
+
+	pthread_mutex_t lock; /* guards the orders: the next six members */
+	pthread_cond_t wake;  /* for workers: a new order */
+	pthread_cond_t done;  /* for the main thread: pending is 0 */
+	uint64_t order_number;
+	enum order order;
+	uint32_t pending; /* workers that have not carried out the order */
+	uint32_t running; /* workers that have not left since the go */
+
+	struct worker **workers;
+	uint32_t worker_count; /* threads there are */
+	uint32_t active;       /* workers 0..active-1 take part in the phase */
+
+	/* The armed phase; written by the main thread before the order, read by workers. */
+	struct phase spec; /* without its strings */
+	uint64_t *node_workers;
+	const struct phase_ops *ops;
+	uint64_t epoch;
+	int64_t start_ns, late_limit_ns;
+
+	struct errors errors;
+	struct filled filled;
+};
+
+/* A worker's thread: waits for orders. arg is its struct worker. */
+void *worker_main(void *arg);
+
+/*
+ * Waits for the instant and takes or follows the node's decision. Reads the CPU time used so far into *cpu, last before the
+ * instant.
+ */
+enum shm_decision start_wait(struct worker *w, struct rusage *cpu);
+
+/* The worker has failed: told to the mapping and kept for the report. Call only once it can do no more operations. */
+void worker_fail(struct worker *w, const struct failure *failure);
+
+/* The same for a system call on the worker's own file. */
+void worker_fail_sys(struct worker *w, const char *step, enum shm_call call, const char *path, int errnum);
+
+/* The same for an error that explains itself. */
+void worker_fail_err(struct worker *w, const char *step, const struct ls_err *err);
+
+/* Should a long preparation end? Fails the worker if so. */
+bool worker_stop_asked(struct worker *w);
+
+/* Bytes of random data that each worker of this phase keeps. */
+uint64_t worker_data_budget(const struct worker *w);
+
+/* Buffers are aligned to this. */
+size_t engine_alignment(const struct engine *e);
+
+/* What the worker writes is stamped with. */
+struct data_source worker_data_source(const struct worker *w);
+
+#endif

@@ -1,0 +1,63 @@
+#include "agent/engine/io.h"
+
+#include <errno.h>
+
+static const struct io_engine *const engines[] = {
+	[ENGINE_SYNC] = &io_engine_sync,
+	[ENGINE_IO_URING] = &io_engine_io_uring,
+	[ENGINE_LIBAIO] = &io_engine_libaio,
+	[ENGINE_NULL] = &io_engine_null,
+};
+
+const struct io_engine *
+io_engine_get(enum phase_engine engine)
+{
+	return engines[engine];
+}
+
+bool
+io_flight_next(struct io_job *job, struct io_flight *f)
+{
+	if (!offsets_next(&job->offsets, &f->record))
+		return false;
+
+	unsigned groups = job->slots / job->depth;
+	unsigned slot = f->index + job->depth * f->turn;
+	f->turn = f->turn + 1 < groups ? f->turn + 1 : 0;
+	f->buffer = job->memory + (size_t)slot * job->slot_bytes;
+	f->done = 0;
+	if (job->write)
+		data_stamp_record(&job->source, f->buffer, f->record.offset, f->record.length, f->record.round);
+	return true;
+}
+
+bool
+io_failed(const struct io_job *job)
+{
+	return job->failure.call != SHM_CALL_NONE;
+}
+
+static void
+fail(struct io_job *job, const struct io_flight *f, int errnum, const char *text)
+{
+	if (io_failed(job)) /* the first one is the cause */
+		return;
+	job->failure.call = job->write ? SHM_CALL_PWRITE : SHM_CALL_PREAD;
+	job->failure.errnum = errnum;
+	job->failure.text = text;
+	job->failure.offset = f->record.offset + f->done;
+}
+
+bool
+io_flight_result(struct io_job *job, struct io_flight *f, int64_t result)
+{
+	if (result > 0) {
+		f->done += (uint32_t)result;
+		return f->done == f->record.length;
+	}
+	if (result == 0)
+		fail(job, f, 0, job->write ? "wrote nothing" : "the file ends there");
+	else if (result != -EINTR)
+		fail(job, f, (int)-result, NULL);
+	return false;
+}

@@ -1,0 +1,117 @@
+/*
+ * How a worker's reads and writes are issued: the back ends. One file each, one row in io.c. A back end knows a descriptor,
+ * an order of records and buffers; what the phase means is not its business.
+ */
+#ifndef LS_AGENT_ENGINE_IO_H
+#define LS_AGENT_ENGINE_IO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/engine/data.h"
+#include "agent/engine/offsets.h"
+#include "agent/engine/tally.h"
+#include "common/base/clock.h"
+
+/* The operation that ended a worker's phase; all zero: none did. */
+struct io_failure {
+	enum shm_call call;
+	int errnum;       /* 0: no system call's own failure, text alone says what */
+	const char *text; /* static; NULL: the errno says it all */
+	uint64_t offset;
+};
+
+/* One worker's part of a phase with data. Filled by the phase; the back end owns state and sets failure. */
+struct io_job {
+	int fd;
+	bool write;
+	unsigned depth; /* operations in flight, >= 1 */
+	struct offsets offsets;
+	struct data_source source;
+	unsigned char *memory; /* slots, aligned for direct I/O; borrowed */
+	size_t slot_bytes;     /* >= the longest record */
+	unsigned slots;        /* a multiple of depth: flight i has i, i + depth, ... in turn */
+	struct tally tally;
+	struct io_failure failure;
+	bool complete; /* run: all that was handed out has been done */
+	void *state;
+};
+
+struct io_engine {
+	const char *name;
+	/* LS_OK, or LS_E_REFUSED with the reason why this machine cannot do it. NULL: always can. */
+	enum ls_rc (*supported)(struct ls_err *err);
+	/* Everything slow; the first operations are ready to be issued when it returns. In the worker's thread. */
+	enum ls_rc (*setup)(struct io_job *job, struct ls_err *err);
+	/*
+	 * From the first operation to the last. Returns with nothing in flight, unless the kernel's queue itself failed; a failure is
+	 * in job->failure. Yields the processor once after the first operation.
+	 */
+	void (*run)(struct io_job *job);
+	/* After run, or after setup without it; also after a failed setup. */
+	void (*teardown)(struct io_job *job);
+};
+
+extern const struct io_engine io_engine_sync, io_engine_io_uring, io_engine_libaio, io_engine_null;
+
+/* The back end of that number, in range. Static. */
+const struct io_engine *io_engine_get(enum phase_engine engine);
+
+/* --- for back ends --- */
+
+/* One record on its way. */
+struct io_flight {
+	struct record record;
+	unsigned char *buffer;
+	uint32_t done; /* bytes of it that are through */
+	int64_t begin_ns;
+	unsigned index, turn;
+};
+
+/* The next record for a flight: its buffer, stamped when it is written. False when there is none. No system call. */
+bool io_flight_next(struct io_job *job, struct io_flight *f);
+
+/*
+ * Takes the result of a system call (bytes, or a negative errno) for the flight. True when the record is complete. False: issue
+ * the rest again, or the job has failed (job->failure is set).
+ */
+bool io_flight_result(struct io_job *job, struct io_flight *f, int64_t result);
+
+bool io_failed(const struct io_job *job);
+
+/* The synchronous loop; issue does one system call for what is left of a flight and returns bytes or a negative errno. */
+enum ls_rc io_sync_setup(struct io_job *job, struct ls_err *err);
+void io_sync_run(struct io_job *job, int64_t (*issue)(const struct io_job *job, const struct io_flight *f));
+void io_sync_teardown(struct io_job *job);
+
+/* What a completion tells. */
+struct io_completion {
+	struct io_flight *flight;
+	int64_t result;
+};
+
+/* The asynchronous loop over a kernel interface with a queue. */
+struct io_queue_ops {
+	enum shm_call call; /* the call that waits */
+	enum ls_rc (*open)(struct io_job *job, void **out_queue, struct ls_err *err);
+	/*
+	 * Issues the flights of batch (what is left of each), then waits for at least one completion of all that are in flight.
+	 * Returns the number of completions (up to the depth, 0 after a signal), and through issued how many of the batch were
+	 * taken, the first ones; or a negative errno.
+	 */
+	int (*submit_wait)(void *queue, struct io_job *job, struct io_flight *const *batch, unsigned count,
+	    unsigned *issued, struct io_completion *out);
+	void (*close)(void *queue);
+};
+
+enum ls_rc io_async_setup(struct io_job *job, const struct io_queue_ops *ops, struct ls_err *err);
+void io_async_run(struct io_job *job, const struct io_queue_ops *ops);
+void io_async_teardown(struct io_job *job, const struct io_queue_ops *ops);
+
+static inline int64_t
+io_now_ns(void)
+{
+	return ls_mono_now().ns;
+}
+
+#endif

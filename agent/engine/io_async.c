@@ -1,0 +1,157 @@
+/* The loop of all back ends with a queue in the kernel: depth operations in flight, each timed from issue to being seen. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "agent/engine/io.h"
+#include "common/base/mem.h"
+
+struct async {
+	void *queue;
+	struct io_flight *flights;
+	struct io_flight **batch; /* ready to be issued */
+	struct io_completion *completions;
+	unsigned ready, in_flight;
+	unsigned fresh; /* of those in batch: the last ones, whose operation has not begun */
+	bool exhausted; /* no record is left */
+};
+
+/* Gets a flight its next record and into the batch. */
+static void
+refill(struct io_job *job, struct async *a, struct io_flight *f)
+{
+	if (a->exhausted || !io_flight_next(job, f)) {
+		a->exhausted = true;
+		return;
+	}
+	a->batch[a->ready++] = f;
+	a->fresh++;
+}
+
+enum ls_rc
+io_async_setup(struct io_job *job, const struct io_queue_ops *ops, struct ls_err *err)
+{
+	struct async *a = ls_calloc(1, sizeof(*a));
+
+	job->state = a;
+	a->flights = ls_try_calloc(job->depth, sizeof(*a->flights));
+	a->batch = ls_try_calloc(job->depth, sizeof(struct io_flight *));
+	a->completions = ls_try_calloc(job->depth, sizeof(*a->completions));
+	if (a->flights == NULL || a->batch == NULL || a->completions == NULL)
+		return ls_err_set(err, LS_E_NOMEM, "no memory for %u operations in flight", job->depth);
+
+	enum ls_rc rc = ops->open(job, &a->queue, err);
+	if (rc != LS_OK)
+		return rc;
+	for (unsigned i = 0; i < job->depth; i++) {
+		a->flights[i].index = i;
+		refill(job, a, &a->flights[i]);
+	}
+	return LS_OK;
+}
+
+void
+io_async_teardown(struct io_job *job, const struct io_queue_ops *ops)
+{
+	struct async *a = job->state;
+
+	if (a == NULL)
+		return;
+	if (a->queue != NULL)
+		ops->close(a->queue);
+	free(a->flights);
+	free(a->batch);
+	free(a->completions);
+	free(a);
+	job->state = NULL;
+}
+
+/* The operations that are about to be issued for the first time begin now. */
+static void
+begin_fresh(struct io_job *job, struct async *a, int64_t now)
+{
+	if (a->fresh == 0)
+		return;
+	for (unsigned i = a->ready - a->fresh; i < a->ready; i++)
+		a->batch[i]->begin_ns = now;
+	a->fresh = 0;
+	tally_begin(&job->tally, now);
+}
+
+/* The kernel took the first n of the batch. */
+static void
+took(struct async *a, unsigned n)
+{
+	for (unsigned i = n; i < a->ready; i++)
+		a->batch[i - n] = a->batch[i];
+	a->ready -= n;
+	a->in_flight += n;
+}
+
+/*
+ * Counts what is complete and puts the rest of short ones back. Completed flights are moved to the front of completions;
+ * returns how many.
+ */
+static unsigned
+reap(struct io_job *job, struct async *a, unsigned n, int64_t end)
+{
+	unsigned completed = 0;
+
+	a->in_flight -= n;
+	for (unsigned i = 0; i < n; i++) {
+		struct io_flight *f = a->completions[i].flight;
+		if (io_flight_result(job, f, a->completions[i].result)) {
+			tally_end(&job->tally, f->begin_ns, end, f->record.length);
+			a->completions[completed++].flight = f;
+		} else if (!io_failed(job)) {
+			a->batch[a->ready++] = f;
+		}
+	}
+	if (io_failed(job))
+		a->ready = 0;
+	return completed;
+}
+
+/* One turn: issue, wait, count, prepare. False when the queue itself failed. */
+static bool
+turn(struct io_job *job, struct async *a, const struct io_queue_ops *ops, bool first)
+{
+	unsigned issued = 0;
+	int n = ops->submit_wait(a->queue, job, a->batch, a->ready, &issued, a->completions);
+
+	if (n < 0) {
+		job->failure.call = ops->call;
+		job->failure.errnum = -n;
+		return false;
+	}
+	took(a, issued);
+
+	int64_t end = io_now_ns();
+	unsigned completed = reap(job, a, (unsigned)n, end);
+	if (!io_failed(job) && tally_more(&job->tally, end))
+		for (unsigned i = 0; i < completed; i++)
+			refill(job, a, a->completions[i].flight);
+	if (first)
+		sched_yield(); /* as in the synchronous loop */
+	begin_fresh(job, a, first || job->write ? io_now_ns() : end);
+	return true;
+}
+
+void
+io_async_run(struct io_job *job, const struct io_queue_ops *ops)
+{
+	struct async *a = job->state;
+	bool first = true;
+
+	tally_call(&job->tally, ops->call);
+	int64_t now = io_now_ns();
+	if (!tally_more(&job->tally, now))
+		return;
+	begin_fresh(job, a, now);
+	while (a->ready > 0 || a->in_flight > 0) {
+		if (!turn(job, a, ops, first))
+			return;
+		first = false;
+	}
+	job->complete = a->exhausted && !io_failed(job);
+}

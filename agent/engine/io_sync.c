@@ -1,0 +1,94 @@
+/* pread and pwrite, one after the other. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/engine/io.h"
+#include "common/base/mem.h"
+
+enum ls_rc
+io_sync_setup(struct io_job *job, struct ls_err *err)
+{
+	struct io_flight *f = ls_calloc(1, sizeof(*f));
+
+	(void)err;
+	job->state = f;
+	job->complete = !io_flight_next(job, f);
+	return LS_OK;
+}
+
+void
+io_sync_teardown(struct io_job *job)
+{
+	free(job->state);
+	job->state = NULL;
+}
+
+/* The whole record, short calls continued. False when the job has failed. */
+static inline bool
+do_record(struct io_job *job, struct io_flight *f, int64_t (*issue)(const struct io_job *, const struct io_flight *))
+{
+	while (!io_flight_result(job, f, issue(job, f)))
+		if (io_failed(job))
+			return false;
+	return true;
+}
+
+void
+io_sync_run(struct io_job *job, int64_t (*issue)(const struct io_job *job, const struct io_flight *f))
+{
+	struct io_flight *f = job->state;
+	struct tally *t = &job->tally;
+	bool first = true;
+
+	if (job->complete)
+		return;
+	tally_call(t, job->write ? SHM_CALL_PWRITE : SHM_CALL_PREAD);
+	int64_t now = io_now_ns();
+	while (tally_more(t, now)) {
+		tally_begin(t, now);
+		if (!do_record(job, f, issue))
+			return;
+		int64_t end = io_now_ns();
+		tally_end(t, now, end, f->record.length);
+		now = end;
+		if (!io_flight_next(job, f)) {
+			job->complete = true;
+			return;
+		}
+		if (first)
+			sched_yield(); /* a worker that waits for this processor starts now, not a scheduler's slice later */
+		/* Renewing stamps takes a while, a yield as well; without either the end of one is the start of the next. */
+		if (first || job->write)
+			now = io_now_ns();
+		first = false;
+	}
+}
+
+static int64_t
+issue_call(const struct io_job *job, const struct io_flight *f)
+{
+	size_t left = f->record.length - f->done;
+	off_t offset = (off_t)(f->record.offset + f->done);
+	ssize_t n;
+
+	if (job->write)
+		n = pwrite(job->fd, f->buffer + f->done, left, offset);
+	else
+		n = pread(job->fd, f->buffer + f->done, left, offset);
+	return n < 0 ? -errno : n;
+}
+
+static void
+run(struct io_job *job)
+{
+	io_sync_run(job, issue_call);
+}
+
+const struct io_engine io_engine_sync = {
+	.name = "sync",
+	.setup = io_sync_setup,
+	.run = run,
+	.teardown = io_sync_teardown,
+};

@@ -1,0 +1,102 @@
+#include "agent/engine/offsets.h"
+
+#include "common/base/defs.h"
+
+uint64_t
+offsets_mix(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15ULL;
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+	return x ^ (x >> 31);
+}
+
+void
+permutation_init(struct permutation *p, uint64_t count, uint64_t seed)
+{
+	unsigned bits = count <= 1 ? 0 : 64U - (unsigned)__builtin_clzll(count - 1);
+
+	p->count = count;
+	p->low_bits = bits / 2;
+	p->high_bits = bits - bits / 2;
+	for (unsigned i = 0; i < ARRAY_LEN(p->keys); i++) {
+		seed = offsets_mix(seed);
+		p->keys[i] = seed;
+	}
+}
+
+static uint64_t
+scramble(uint64_t x, uint64_t key)
+{
+	x = (x ^ key) * 0xbf58476d1ce4e5b9ULL;
+	return x ^ (x >> 32);
+}
+
+/* One pass over all 2^bits values: each half is changed by a function of the other, which can be undone: a bijection. */
+static uint64_t
+feistel(const struct permutation *p, uint64_t x)
+{
+	uint64_t low_mask = (1ULL << p->low_bits) - 1;
+	uint64_t high_mask = (1ULL << p->high_bits) - 1;
+	uint64_t low = x & low_mask;
+	uint64_t high = x >> p->low_bits;
+
+	low = (low ^ scramble(high, p->keys[0])) & low_mask;
+	high = (high ^ scramble(low, p->keys[1])) & high_mask;
+	low = (low ^ scramble(high, p->keys[2])) & low_mask;
+	high = (high ^ scramble(low, p->keys[3])) & high_mask;
+	return high << p->low_bits | low;
+}
+
+uint64_t
+permutation_at(const struct permutation *p, uint64_t i)
+{
+	/* Walking on from a value outside leads back inside on the same cycle; less than half lie outside: 2 steps at the mean. */
+	do
+		i = feistel(p, i);
+	while (i >= p->count);
+	return i;
+}
+
+static void
+begin_round(struct offsets *o)
+{
+	o->index = 0;
+	if (o->config.random)
+		permutation_init(&o->order, o->records, offsets_mix(o->config.seed ^ o->round));
+}
+
+void
+offsets_init(struct offsets *o, const struct offsets_config *config)
+{
+	o->config = *config;
+	o->records = config->length / config->record + (config->length % config->record > 0);
+	o->left = config->bound;
+	o->round = 0;
+	begin_round(o);
+}
+
+bool
+offsets_next(struct offsets *o, struct record *out)
+{
+	if (o->left == 0)
+		return false;
+	if (o->index == o->records) {
+		o->round++;
+		begin_round(o);
+	}
+
+	uint64_t index = o->config.random ? permutation_at(&o->order, o->index) : o->index;
+	uint64_t at = index * o->config.record;
+	uint64_t length = LS_MIN(o->config.record, o->config.length - at);
+
+	if (o->left != OFFSETS_NO_BOUND) {
+		length = LS_MIN(length, o->left);
+		o->left -= length;
+	}
+	out->offset = o->config.base + at;
+	out->length = (uint32_t)length;
+	out->round = o->round;
+	o->index++;
+	return true;
+}

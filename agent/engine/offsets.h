@@ -1,0 +1,57 @@
+/*
+ * Which record of its part a worker goes to next: one after the other, or in random order, where each record comes once before
+ * any comes again. O(1) memory for any number of records: the order is a permutation computed record by record (a Feistel
+ * network over the next power of two; what falls outside is sent through once more). No I/O, no clock.
+ */
+#ifndef LS_AGENT_ENGINE_OFFSETS_H
+#define LS_AGENT_ENGINE_OFFSETS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A random order of 0..count-1. */
+struct permutation {
+	uint64_t count;
+	unsigned low_bits, high_bits;
+	uint64_t keys[4];
+};
+
+/* count >= 1; the same seed gives the same order. */
+void permutation_init(struct permutation *p, uint64_t count, uint64_t seed);
+
+/* The i-th of the order, i < count. Bijective. */
+uint64_t permutation_at(const struct permutation *p, uint64_t i);
+
+/* One splitmix64 step of x: a cheap hash whose bits all depend on all of x. */
+uint64_t offsets_mix(uint64_t x);
+
+#define OFFSETS_NO_BOUND UINT64_MAX
+
+struct offsets_config {
+	uint64_t base, length; /* the part, bytes; length >= 1 */
+	uint64_t record;       /* bytes, >= 1; the last record of the part is what remains */
+	uint64_t bound;        /* bytes handed out at the most, going round the part; the last record is cut to fit */
+	bool random;
+	uint64_t seed; /* of the random order; each round has its own */
+};
+
+struct offsets {
+	struct offsets_config config;
+	uint64_t records;
+	uint64_t round, index;
+	uint64_t left; /* of the bound */
+	struct permutation order;
+};
+
+struct record {
+	uint64_t offset;
+	uint32_t length; /* >= 1 */
+	uint64_t round;
+};
+
+void offsets_init(struct offsets *o, const struct offsets_config *config);
+
+/* The next record, or false when the bound is reached. */
+bool offsets_next(struct offsets *o, struct record *out);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * What all phases over the contents of files share: they differ in direction, order and the state of the files. Functions as
+ * in struct phase_ops, for use in its tables.
+ */
+#ifndef LS_AGENT_ENGINE_PHASE_DATA_H
+#define LS_AGENT_ENGINE_PHASE_DATA_H
+
+#include "agent/engine/phase_ops.h"
+
+struct data_traits {
+	bool write;
+	bool random;
+	bool fresh; /* makes its files itself */
+};
+
+bool data_arm(struct worker *w, const struct data_traits *traits);
+void data_run(struct worker *w, const struct rusage *cpu);
+void data_flush(struct worker *w);
+void data_disarm(struct worker *w);
+
+#endif

@@ -1,0 +1,15 @@
+/* Overwriting in random order. */
+#include "agent/engine/phase_data.h"
+
+static bool
+arm(struct worker *w)
+{
+	return data_arm(w, &(const struct data_traits){ .write = true, .random = true });
+}
+
+const struct phase_ops phase_ops_random_write = {
+	.arm = arm,
+	.run = data_run,
+	.flush = data_flush,
+	.disarm = data_disarm,
+};

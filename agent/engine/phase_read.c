@@ -1,0 +1,14 @@
+/* Reading in order. */
+#include "agent/engine/phase_data.h"
+
+static bool
+arm(struct worker *w)
+{
+	return data_arm(w, &(const struct data_traits){ .write = false });
+}
+
+const struct phase_ops phase_ops_read = {
+	.arm = arm,
+	.run = data_run,
+	.disarm = data_disarm,
+};

@@ -1,0 +1,95 @@
+/*
+ * What a worker has done, told to the mapping at each operation: relaxed stores by the one writer, no lock, no system call
+ * (agent/shm/counters.h). Inline, as it is the hot path. Back ends read the clock and tell both ends of each operation.
+ *
+ * What counts: operations that begin at or after the warm-up's end. `done` counts all.
+ */
+#ifndef LS_AGENT_ENGINE_TALLY_H
+#define LS_AGENT_ENGINE_TALLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "agent/shm/counters.h"
+
+/* One worker's; in memory that no other thread touches. */
+struct tally {
+	struct shm_worker *shm;
+	const struct shm_control *control;
+	uint64_t epoch;
+	enum op_kind op;
+	int64_t start_ns;      /* the instant */
+	int64_t count_from_ns; /* end of the warm-up */
+	int64_t limit_ns;      /* no operation begins from here on; INT64_MAX: none */
+	int64_t step_ns;       /* an operation that ends at or after this notes a step */
+	int64_t end_ns;        /* of the last counted operation, 0: none yet */
+	bool began, counting;
+	struct rusage cpu; /* at the instant */
+};
+
+/* What is known when arming. Touches the pages that the phase will write, so that none is missing later. */
+void tally_arm(
+    struct tally *t, struct shm_worker *shm, const struct shm_control *control, uint64_t epoch, enum op_kind op);
+
+/* What is known with the instant; time_ns 0: no limit. */
+void tally_go(struct tally *t, int64_t start_ns, int64_t warmup_ns, int64_t time_ns);
+
+/* Once, after the last operation and a flush that counts: end_ns (0: the last operation's end), CPU time, the last step. */
+void tally_finish(struct tally *t, int64_t end_ns);
+
+/* Slow parts of the inline functions below. */
+void tally_first(struct tally *t, int64_t now_ns);
+void tally_step(struct tally *t, int64_t at_ns);
+
+/* Has somebody asked this epoch's workers to leave? */
+static inline bool
+tally_stopped(const struct tally *t)
+{
+	return atomic_load_explicit(&t->control->stop_epoch, memory_order_relaxed) >= t->epoch;
+}
+
+/* May another operation begin? */
+static inline bool
+tally_more(const struct tally *t, int64_t now_ns)
+{
+	return now_ns < t->limit_ns && !tally_stopped(t);
+}
+
+/* An operation begins; now_ns was read just before its system call. */
+static inline void
+tally_begin(struct tally *t, int64_t now_ns)
+{
+	atomic_store_explicit(&t->shm->since_ns, now_ns, memory_order_relaxed);
+	if (__builtin_expect(!t->counting, 0))
+		tally_first(t, now_ns);
+}
+
+/* It ended. */
+static inline void
+tally_end(struct tally *t, int64_t begin_ns, int64_t end_ns, uint64_t bytes)
+{
+	struct shm_worker *s = t->shm;
+
+	hist_bump(&s->done, 1);
+	atomic_store_explicit(&s->last_ns, end_ns, memory_order_relaxed);
+	if (begin_ns < t->count_from_ns)
+		return;
+	hist_bump(&s->bytes, bytes);
+	hist_bump(&s->ops, 1);
+	hist_bump(&s->op_bytes[t->op], bytes);
+	hist_bump(&s->op_ops[t->op], 1);
+	hist_record(&s->latency[t->op], (uint64_t)(end_ns - begin_ns));
+	t->end_ns = end_ns;
+	if (__builtin_expect(end_ns >= t->step_ns, 0))
+		tally_step(t, end_ns);
+}
+
+/* Which call the worker is in, for those who watch. */
+static inline void
+tally_call(struct tally *t, enum shm_call call)
+{
+	atomic_store_explicit(&t->shm->call, (uint32_t)call, memory_order_relaxed);
+}
+
+#endif
