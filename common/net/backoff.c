@@ -5,17 +5,15 @@
 #define BACKOFF_FIRST_NS (100 * NS_PER_MS)
 #define BACKOFF_MAX_NS   (10 * NS_PER_S)
 
-/* xorshift64* (Vigna 2016): plenty for spreading reconnects, and the state is one word. */
+/* splitmix64 (Steele, Lea, Flood 2014): one word of state, and neighbouring seeds give unrelated numbers. */
 static uint64_t
 next_random(uint64_t *state)
 {
-	uint64_t x = *state != 0 ? *state : 0x9e3779b97f4a7c15u;
+	uint64_t x = *state += 0x9e3779b97f4a7c15u;
 
-	x ^= x >> 12;
-	x ^= x << 25;
-	x ^= x >> 27;
-	*state = x;
-	return x * 0x2545f4914f6cdd1du;
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
 }
 
 int64_t

@@ -8,7 +8,7 @@
 
 struct backoff {
 	unsigned tries;
-	uint64_t rng; /* any seed but 0 */
+	uint64_t rng; /* any seed; different ones in different processes */
 };
 
 /* The next delay in ns. */

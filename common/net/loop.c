@@ -41,9 +41,21 @@ struct loop_signal {
 	void *arg;
 };
 
+/* libevent would write to standard error by itself. */
+static void
+on_libevent_log(int severity, const char *text)
+{
+	char escaped[512];
+
+	(void)severity;
+	ls_log(LS_LOG_DEBUG, "libevent", "text=\"%s\"", ls_log_escape(text, escaped, sizeof(escaped)));
+}
+
 enum ls_rc
 loop_new(struct loop **out, struct ls_err *err)
 {
+	event_set_log_callback(on_libevent_log);
+
 	struct event_config *config = event_config_new();
 	struct event_base *base = NULL;
 
@@ -105,7 +117,7 @@ loop_run(struct loop *loop, struct ls_err *err)
 		run_deferred(loop);
 		if (loop->stop)
 			break;
-		int flags = EVLOOP_NO_EXIT_ON_EMPTY | (loop->first != NULL ? EVLOOP_NONBLOCK : EVLOOP_ONCE);
+		int flags = EVLOOP_NO_EXIT_ON_EMPTY | EVLOOP_ONCE | (loop->first != NULL ? EVLOOP_NONBLOCK : 0);
 		if (event_base_loop(loop->base, flags) < 0) {
 			rc = ls_err_set(err, LS_E_SYS, "the event loop failed");
 			break;

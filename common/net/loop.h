@@ -24,7 +24,7 @@ typedef void (*loop_fn)(void *arg);
 enum ls_rc loop_new(struct loop **out, struct ls_err *err) LS_MUST_CHECK;
 void loop_free(struct loop *loop);
 
-/* Runs until loop_stop. */
+/* Runs until loop_stop, which may come before it; the turn is finished and what was deferred is done. */
 enum ls_rc loop_run(struct loop *loop, struct ls_err *err) LS_MUST_CHECK;
 void loop_stop(struct loop *loop);
 
@@ -36,7 +36,7 @@ void loop_timer_cancel(struct loop_timer *timer);
 bool loop_timer_armed(const struct loop_timer *timer);
 void loop_timer_free(struct loop_timer *timer);
 
-/* Calls fn whenever fd is readable (level-triggered), until freed. Does not close fd. */
+/* Calls fn whenever fd is readable (level-triggered), until freed. Does not close fd. NULL when it cannot be watched (a file). */
 struct loop_fd *loop_fd_new(struct loop *loop, int fd, loop_fn fn, void *arg);
 void loop_fd_free(struct loop_fd *fd);
 
