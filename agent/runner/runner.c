@@ -17,6 +17,9 @@
 /* Time for the workers to leave when the agent is gone; then we go, and a restarted agent removes the files. */
 #define QUIT_PATIENCE_NS (4 * NS_PER_S)
 
+/* A stop that comes before the engine has numbered the epoch that it arms is lost: said again until it has come back. */
+#define STOP_AGAIN_NS (20 * NS_PER_MS)
+
 enum poll_slot { POLL_LINK = 0, POLL_SIGNAL, POLL_TASK, POLL_ENGINE, POLL_COUNT };
 
 static enum ls_rc
@@ -188,27 +191,16 @@ task_returned(struct runner *r)
 		(void)runner_event(r, r->call.rc == LS_OK ? RUNNER_EV_ARMED : RUNNER_EV_ARM_FAILED);
 }
 
-/* Workers wait for an instant; a node without any waits for it as well, so that a void attempt finds it where it was. */
+/*
+ * May the engine say that all have left? A node without workers waits for the instant as well, so that a void attempt finds it
+ * where it was.
+ */
 static bool
 engine_counts(const struct runner *r)
 {
-	switch (r->state) {
-	case RUNNER_PARKED:
-	case RUNNER_STOPPING:
+	if (r->state == RUNNER_STOPPING)
 		return !r->idle;
-	case RUNNER_SET:
-		return !r->idle || ls_mono_now().ns >= r->start_ns;
-	case RUNNER_NEW:
-	case RUNNER_REFUSED:
-	case RUNNER_READY:
-	case RUNNER_VERIFYING:
-	case RUNNER_ARMING:
-	case RUNNER_UNARMING:
-	case RUNNER_FLUSHING:
-	case RUNNER_STATE_COUNT:
-		break;
-	}
-	return false;
+	return r->state == RUNNER_SET && (!r->idle || ls_mono_now().ns >= r->start_ns);
 }
 
 static bool
@@ -252,6 +244,8 @@ poll_timeout(const struct runner *r)
 
 	if (r->state == RUNNER_VERIFYING)
 		due_ns = now_ns + VERIFY_RETRY_NS;
+	if (r->state == RUNNER_UNARMING)
+		due_ns = now_ns + STOP_AGAIN_NS;
 	if (r->state == RUNNER_SET && r->idle)
 		due_ns = LS_MIN(due_ns, r->start_ns);
 	if ((r->pending & PENDING_QUIT) != 0)
@@ -284,6 +278,8 @@ turn(struct runner *r)
 		read_messages(r);
 	if (fds[POLL_TASK].revents != 0)
 		task_returned(r);
+	if (r->state == RUNNER_UNARMING)
+		engine_stop(r->engine);
 	if (r->engine != NULL)
 		workers_left(r);
 	look_for_tokens(r);
