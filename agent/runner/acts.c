@@ -76,6 +76,7 @@ act_arm(struct runner *r)
 {
 	const struct msg_arm *arm = r->arm.body;
 	struct runner_call *call = &r->call;
+	struct ls_err err = { 0 };
 
 	field_struct_fini(&io_error_desc, &call->error);
 	*call = (struct runner_call){
@@ -84,9 +85,12 @@ act_arm(struct runner *r)
 		.flush_ns = LS_UNKNOWN_I64,
 	};
 	field_struct_init(&io_error_desc, &call->error);
-	call->rc = task_start(r->task, call_arm, call, &call->err);
-	if (call->rc != LS_OK)
-		(void)runner_event(r, RUNNER_EV_ARM_FAILED);
+	/* Once started, the call is the other thread's. */
+	if (task_start(r->task, call_arm, call, &err) == LS_OK)
+		return;
+	call->rc = err.rc;
+	call->err = err;
+	(void)runner_event(r, RUNNER_EV_ARM_FAILED);
 }
 
 static void
@@ -146,8 +150,7 @@ act_missed(struct runner *r)
 static void
 act_flush(struct runner *r)
 {
-	r->call.flush_ns = LS_UNKNOWN_I64;
-	if (task_start(r->task, call_flush, &r->call, &r->call.err) == LS_OK)
+	if (task_start(r->task, call_flush, &r->call, NULL) == LS_OK)
 		return;
 	/* No thread to be had: the agent waits for the flush, not for our answers. */
 	call_flush(&r->call);
