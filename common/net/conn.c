@@ -164,6 +164,9 @@ conn_linger(struct conn *conn)
 		conn_destroy(conn);
 		return;
 	}
+	/* Only who has shown a certificate may see what was queued. */
+	if (conn->state != CONN_OPEN)
+		evbuffer_drain(conn->out, evbuffer_get_length(conn->out));
 	conn->state = CONN_LINGER;
 	event_del(conn->on_read); /* until the goodbye is sent */
 	loop_timer_set(conn->timer, LINGER_NS);

@@ -442,13 +442,19 @@ check_refusal(const struct refusal_case *c)
 	struct tls_ctx *client = context(TLS_CLIENT, c->client_ca, c->client, NULL, c->client_alpn);
 
 	set_up(NULL);
+	/* Both talk at once: the refusal must not get lost behind it, and nothing may be shown to a stranger. */
+	a.on_open = b.on_open = PEER_SEND;
+	a.text = b.text = "as soon as possible";
 	listen_with(context(TLS_SERVER, "ca/ca.crt", c->server, c->server_crl, ALPN));
 	dial_with(client);
+	conn_send(a.conn, "even sooner", 11);
 	run_until(loop, until_settled, NULL);
 	if (!says(&b, c->server_says) || !says(&a, c->client_says))
 		fail_msg("%s: server: %s; client: %s", c->name, b.why.text, a.why.text);
-	if (c->server_says != NULL)
+	if (c->server_says != NULL) {
 		assert_int_equal(b.opened, 0);
+		assert_int_equal(a.frames + b.frames, 0);
+	}
 	tear_down(NULL);
 	tls_ctx_free(client);
 }
