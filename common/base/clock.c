@@ -39,15 +39,19 @@ ls_mono_sleep_until(struct ls_mono t)
 const char *
 ls_wall_format(struct ls_wall t, char *buf, size_t len)
 {
+	int64_t below = t.ns % NS_PER_S;
 	time_t s = (time_t)(t.ns / NS_PER_S);
-	int ms = (int)(t.ns % NS_PER_S / NS_PER_MS);
 	struct tm tm;
 	char date[24];
 
+	if (below < 0) { /* before 1970: the second that began before t */
+		below += NS_PER_S;
+		s--;
+	}
 	if (gmtime_r(&s, &tm) == NULL || strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm) == 0) {
 		snprintf(buf, len, "?");
 		return buf;
 	}
-	snprintf(buf, len, "%s.%03dZ", date, ms);
+	snprintf(buf, len, "%s.%03dZ", date, (int)(below / NS_PER_MS));
 	return buf;
 }

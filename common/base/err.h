@@ -11,25 +11,25 @@
 
 enum ls_rc {
 	LS_OK = 0,
-	LS_E_INVALID = -1,   /* input that can never be right: syntax, unknown key, bad argument */
-	LS_E_RANGE = -2,     /* a number outside of its limits */
-	LS_E_SYS = -3,	     /* a system call failed: err->sys holds its errno */
-	LS_E_NOMEM = -4,     /* a job-sized allocation failed */
-	LS_E_PROTO = -5,     /* the peer broke the protocol */
-	LS_E_TLS = -6,	     /* handshake, certificate or record error */
-	LS_E_STATE = -7,     /* not possible in the present state */
-	LS_E_REFUSED = -8,   /* understood and declined, with a reason */
+	LS_E_INVALID = -1, /* input that can never be right: syntax, unknown key, bad argument */
+	LS_E_RANGE = -2,   /* a number outside of its limits */
+	LS_E_SYS = -3,     /* a system call failed: err->sys holds its errno */
+	LS_E_NOMEM = -4,   /* a job-sized allocation failed */
+	LS_E_PROTO = -5,   /* the peer broke the protocol */
+	LS_E_TLS = -6,     /* handshake, certificate or record error */
+	LS_E_STATE = -7,   /* not possible in the present state */
+	LS_E_REFUSED = -8, /* understood and declined, with a reason */
 	LS_E_NOTFOUND = -9,
-	LS_E_EXISTS = -10,   /* already there, with other content */
+	LS_E_EXISTS = -10, /* already there, with other content */
 	LS_E_TIMEOUT = -11,
-	LS_E_CLOSED = -12,   /* orderly end of file from the peer */
-	LS_E_LIMIT = -13,    /* larger than a fixed limit (frame, list, depth) */
-	LS_E_STORE = -14,    /* the database or the spool failed */
+	LS_E_CLOSED = -12, /* orderly end of file from the peer */
+	LS_E_LIMIT = -13,  /* larger than a fixed limit (frame, list, depth) */
+	LS_E_STORE = -14,  /* the database or the spool failed */
 };
 
 struct ls_err {
 	enum ls_rc rc;
-	int sys;	  /* errno, or 0 */
+	int sys;         /* errno, or 0 */
 	char text[1024]; /* one sentence: what, which, why; no trailing newline; always terminated */
 };
 

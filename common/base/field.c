@@ -6,8 +6,8 @@
 
 #include "common/base/mem.h"
 
-#define DISTANCE_MAX_LEN  64
-#define NEAREST_MAX	  3
+#define DISTANCE_MAX_LEN 64
+#define NEAREST_MAX      3
 
 static void
 field_init(const struct field_desc *f, void *obj)

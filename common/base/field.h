@@ -21,29 +21,29 @@
 #define LS_UNKNOWN_U64 UINT64_MAX
 
 enum field_kind {
-	FIELD_BOOL = 0,	   /* bool */
-	FIELD_I64,	   /* int64_t */
-	FIELD_U64,	   /* uint64_t */
-	FIELD_SIZE,	   /* uint64_t bytes; from outside an integer or "64KiB", written as an integer */
-	FIELD_DURATION,	   /* int64_t ns; from outside an integer or "100ms", written as an integer */
-	FIELD_F64,	   /* double; NAN is unknown; inf is never written */
-	FIELD_ENUM,	   /* int; outside a name from names[] */
-	FIELD_STR,	   /* char *, owned; limit max is in bytes */
-	FIELD_STR_LIST,	   /* char **, owned, and its size_t count at count_offset */
-	FIELD_I64_LIST,	   /* int64_t *, owned, and count */
+	FIELD_BOOL = 0,    /* bool */
+	FIELD_I64,         /* int64_t */
+	FIELD_U64,         /* uint64_t */
+	FIELD_SIZE,        /* uint64_t bytes; from outside an integer or "64KiB", written as an integer */
+	FIELD_DURATION,    /* int64_t ns; from outside an integer or "100ms", written as an integer */
+	FIELD_F64,         /* double; NAN is unknown; inf is never written */
+	FIELD_ENUM,        /* int; outside a name from names[] */
+	FIELD_STR,         /* char *, owned; limit max is in bytes */
+	FIELD_STR_LIST,    /* char **, owned, and its size_t count at count_offset */
+	FIELD_I64_LIST,    /* int64_t *, owned, and count */
 	FIELD_U64_PAIRS,   /* uint64_t *, owned: [[a,b],...] outside; count counts pairs */
-	FIELD_STRUCT,	   /* an embedded struct described by sub */
+	FIELD_STRUCT,      /* an embedded struct described by sub */
 	FIELD_STRUCT_PTR,  /* a struct on the heap, owned, or NULL (null outside) */
 	FIELD_STRUCT_LIST, /* an array on the heap, owned, and count */
 	FIELD_KIND_COUNT
 };
 
 enum field_flags {
-	FIELD_REQUIRED = 1 << 0,    /* must be there when decoded from outside */
-	FIELD_NULLABLE = 1 << 1,    /* may be null: the sentinel of its kind */
-	FIELD_OMIT_EMPTY = 1 << 2,  /* left out when written if NULL, unknown or an empty list */
-	FIELD_RESTART = 1 << 3,	    /* configuration: a changed value needs a restart */
-	FIELD_GROUP_SHIFT = 8	    /* bits 8..: groups of kinds that the field belongs to, see phase_kind.h */
+	FIELD_REQUIRED = 1 << 0,   /* must be there when decoded from outside */
+	FIELD_NULLABLE = 1 << 1,   /* may be null: the sentinel of its kind */
+	FIELD_OMIT_EMPTY = 1 << 2, /* left out when written if NULL, unknown or an empty list */
+	FIELD_RESTART = 1 << 3,    /* configuration: a changed value needs a restart */
+	FIELD_GROUP_SHIFT = 8      /* bits 8..: groups of kinds that the field belongs to, see phase_kind.h */
 };
 
 struct struct_desc;
@@ -53,13 +53,13 @@ struct field_desc {
 	enum field_kind kind;
 	unsigned flags;
 	size_t offset;
-	size_t count_offset;		/* lists only: where the size_t count stands */
-	int64_t min, max;		/* numbers: the value; strings: bytes; lists: elements. max 0 with min 0: none */
-	int64_t dflt;			/* integers, bool, enum */
-	double dflt_f64;		/* FIELD_F64 */
-	const char *dflt_str;		/* FIELD_STR, may be NULL */
-	const char *const *names;	/* FIELD_ENUM: names by value, NULL-terminated */
-	const struct struct_desc *sub;	/* FIELD_STRUCT* */
+	size_t count_offset;           /* lists only: where the size_t count stands */
+	int64_t min, max;              /* numbers: the value; strings: bytes; lists: elements. max 0 with min 0: none */
+	int64_t dflt;                  /* integers, bool, enum */
+	double dflt_f64;               /* FIELD_F64 */
+	const char *dflt_str;          /* FIELD_STR, may be NULL */
+	const char *const *names;      /* FIELD_ENUM: names by value, NULL-terminated */
+	const struct struct_desc *sub; /* FIELD_STRUCT* */
 	const char *help;
 };
 

@@ -8,13 +8,7 @@
 
 #include "common/base/defs.h"
 
-enum ls_log_level {
-	LS_LOG_ERROR = 0,
-	LS_LOG_WARN,
-	LS_LOG_INFO,
-	LS_LOG_DEBUG,
-	LS_LOG_LEVEL_COUNT
-};
+enum ls_log_level { LS_LOG_ERROR = 0, LS_LOG_WARN, LS_LOG_INFO, LS_LOG_DEBUG, LS_LOG_LEVEL_COUNT };
 
 /*
  * Sets up the log of this process: program name (borrowed for good) and the most verbose level that is written. Under
@@ -28,7 +22,10 @@ void ls_log_init(const char *program, enum ls_log_level level);
  */
 void ls_log(enum ls_log_level level, const char *message, const char *fields, ...) LS_PRINTF(3, 4);
 
-/* text with control characters, quotes and non-UTF-8 bytes as \xNN, cut to fit buf; returns buf. NULL gives "-". */
+/*
+ * text with control characters, quotes, backslashes and bytes beyond ASCII as \xNN, cut to fit buf between two characters;
+ * returns buf. NULL gives "-".
+ */
 const char *ls_log_escape(const char *text, char *buf, size_t len);
 
 #endif

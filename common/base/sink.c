@@ -22,7 +22,8 @@ void
 sink_add(struct sink *s, const char *text, size_t len)
 {
 	reserve(s, len);
-	memcpy(s->text + s->len, text, len);
+	if (len > 0) /* text may be NULL then */
+		memcpy(s->text + s->len, text, len);
 	s->len += len;
 	s->text[s->len] = '\0';
 }
@@ -36,8 +37,10 @@ sink_printf(struct sink *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	int n = vsnprintf(s->text + s->len, s->size - s->len, fmt, ap);
 	va_end(ap);
-	if (n < 0)
+	if (n < 0) {
+		s->text[s->len] = '\0';
 		return;
+	}
 	if ((size_t)n >= s->size - s->len) {
 		reserve(s, (size_t)n);
 		va_start(ap, fmt);
