@@ -28,12 +28,10 @@ static enum ls_rc
 supported(struct ls_err *err)
 {
 	io_context_t context = NULL;
-	int rc = io_setup(1, &context);
+	/* A context for no events is EINVAL where the call exists. A real one would cost tens of ms to destroy. */
+	int rc = io_setup(0, &context);
 
-	if (rc < 0)
-		return explain(-rc, err);
-	io_destroy(context);
-	return LS_OK;
+	return rc == -EINVAL ? LS_OK : explain(-rc, err);
 }
 
 static void
