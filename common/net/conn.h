@@ -4,7 +4,11 @@
  *
  * Life: conn_dial or conn_accept makes one; on_open says that it can be used (TLS: handshake done, peer verified, ALPN
  * agreed); on_frame for each frame; on_close once at the end, unless the owner closed it. After on_close or conn_close the
- * owner must not use it any more; memory goes when the loop's turn ends.
+ * owner must not use it any more; memory goes when the loop's turn ends, so that each of these may be called from within any
+ * event. No event is called from within conn_dial, conn_accept, conn_send, conn_close or conn_drop.
+ *
+ * In TLS 1.3 the dialing side's handshake is done before the other has judged its certificate: there on_open may be followed
+ * by on_close with "the peer refused our certificate". Only an answer means that one is let in.
  */
 #ifndef LS_COMMON_NET_CONN_H
 #define LS_COMMON_NET_CONN_H
@@ -49,7 +53,10 @@ enum ls_rc conn_dial(struct loop *loop, const char *address, struct tls_ctx *tls
 enum ls_rc conn_accept(struct loop *loop, int fd, struct tls_ctx *tls, const struct conn_config *config,
     const struct conn_events *events, void *arg, struct conn **out, struct ls_err *err) LS_MUST_CHECK;
 
-/* Queues a frame (copied). Small frames leave in the same turn of the loop. Harmless on a closed connection. */
+/*
+ * Sends a frame of 1 to UINT32_MAX bytes (copied). What the kernel takes leaves within the call, the rest follows; before
+ * on_open it is queued. Failures come to on_close at the end of the turn. Harmless on a closed connection until its memory goes.
+ */
 void conn_send(struct conn *conn, const void *data, size_t len);
 
 /* Bytes queued and not yet taken by the kernel: live samples are dropped above a limit of the caller's. */

@@ -204,7 +204,7 @@ bind_host(struct listener *l, const char *address, const struct addr *addr, stru
 static enum ls_rc
 bind_address(struct listener *l, const char *address, const struct addr *addr, mode_t unix_mode, struct ls_err *err)
 {
-	struct sockaddr_storage ss;
+	struct sockaddr_storage ss = { .ss_family = AF_UNSPEC };
 	socklen_t ss_len = sizeof(ss);
 	enum ls_rc rc;
 

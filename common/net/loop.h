@@ -20,7 +20,10 @@ struct offload;
 
 typedef void (*loop_fn)(void *arg);
 
-/* Precise timers (EVENT_BASE_FLAG_PRECISE_TIMER). SIGPIPE is ignored from here on. NULL-safe free. */
+/*
+ * Precise timers (EVENT_BASE_FLAG_PRECISE_TIMER). SIGPIPE is ignored from here on (children inherit that).
+ * Only one loop of a process may watch signals. free: NULL-safe; frees no timer, watch or connection that somebody still owns.
+ */
 enum ls_rc loop_new(struct loop **out, struct ls_err *err) LS_MUST_CHECK;
 void loop_free(struct loop *loop);
 
@@ -49,7 +52,7 @@ void loop_defer(struct loop *loop, loop_fn fn, void *arg);
 
 /*
  * A thread that does slow work in order. submit: work(arg) runs there, then done(arg) in the loop. offload_free waits for
- * all that was submitted, runs their done functions and ends the thread.
+ * all that was submitted, runs their done functions and ends the thread; not to be called from a done function. NULL-safe.
  */
 enum ls_rc offload_new(
     struct loop *loop, const char *thread_name, struct offload **out, struct ls_err *err) LS_MUST_CHECK;

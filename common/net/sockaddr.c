@@ -62,7 +62,7 @@ sockaddr_unix(const struct addr *a, struct sockaddr_un *out)
 const char *
 sockaddr_peer(int fd, char *buf, size_t len)
 {
-	struct sockaddr_storage ss;
+	struct sockaddr_storage ss = { .ss_family = AF_UNSPEC };
 	socklen_t ss_len = sizeof(ss);
 
 	if (getpeername(fd, (struct sockaddr *)&ss, &ss_len) != 0)
