@@ -1,0 +1,141 @@
+/* lockstep-agent: the daemon on each node. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "agent/daemon/agent.h"
+#include "agent/daemon/config.h"
+#include "agent/daemon/options.h"
+#include "agent/daemon/pidfile.h"
+#include "common/base/log.h"
+#include "common/base/version.h"
+#include "common/conf/conf.h"
+#include "common/pki/identity.h"
+#include "proto/codec/msg.h"
+
+#define EXIT_USAGE 2
+
+static int
+complain(const struct ls_err *err, int status)
+{
+	fprintf(stderr, "lockstep-agent: %s\n", err->text);
+	return status;
+}
+
+/* For `lockstep run --local`: no agent must be left when the command is killed. */
+static void
+die_with_parent(void)
+{
+	const char *wanted = getenv("LOCKSTEP_DIE_WITH_PARENT");
+	if (!wanted || strcmp(wanted, "1") != 0)
+		return;
+
+	pid_t parent = getppid();
+	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGTERM, 0UL, 0UL, 0UL);
+	if (getppid() != parent)
+		raise(SIGTERM); /* it died just before */
+}
+
+static int
+run_daemon(const struct agent_config *config)
+{
+	struct ls_err err;
+	struct agent *agent = NULL;
+
+	ls_log_init("lockstep-agent", (enum ls_log_level)config->log_level);
+	die_with_parent();
+	if (chdir("/") != 0) /* never a directory on a volume that someone may want to unmount */
+		ls_log(LS_LOG_WARN, "chdir to / failed", NULL);
+
+	enum ls_rc rc = agent_new(config, &agent, &err);
+	if (!rc)
+		rc = agent_run(agent, &err);
+	agent_free(agent);
+	if (!rc)
+		return EXIT_SUCCESS;
+	ls_log(LS_LOG_ERROR, "the agent cannot go on", "error=\"%s\"", err.text);
+	return EXIT_FAILURE;
+}
+
+static int
+stop_load(const struct agent_config *config)
+{
+	struct ls_err err;
+	pid_t pid;
+
+	if (pidfile_signal(config->spool, SIGUSR1, &pid, &err))
+		return complain(&err, EXIT_FAILURE);
+	printf("the agent (pid %d) ends its load\n", (int)pid);
+	return EXIT_SUCCESS;
+}
+
+static int
+check_config(const struct agent_config *config)
+{
+	struct ls_err err;
+	char name[IDENTITY_NAME_MAX + 1];
+
+	if (agent_config_check(config, &err) || agent_check_identity(config, name, sizeof(name), &err))
+		return complain(&err, EXIT_FAILURE);
+	if (access(config->runner, X_OK) != 0) {
+		ls_err_sys(&err, errno, "runner: %s", config->runner);
+		return complain(&err, EXIT_FAILURE);
+	}
+	printf("configuration of node %s is in order\n", name);
+	return EXIT_SUCCESS;
+}
+
+static int
+print_version(void)
+{
+	printf("lockstep-agent %s (build %s), protocol %d.%d\n", lockstep_version, lockstep_build, MSG_PROTOCOL_MAJOR,
+	    MSG_PROTOCOL_MINOR);
+	return EXIT_SUCCESS;
+}
+
+static int
+with_config(const struct options *options, const struct agent_config *config)
+{
+	struct ls_err err;
+
+	if (options->command == OPTIONS_PRINT_CONFIG) {
+		conf_print(AGENT_CONFIG_SECTION, &agent_config_desc, config, true, stdout);
+		return EXIT_SUCCESS;
+	}
+	if (options->command == OPTIONS_CHECK_CONFIG)
+		return check_config(config);
+	if (options->command == OPTIONS_STOP)
+		return stop_load(config);
+	if (agent_config_check(config, &err))
+		return complain(&err, EXIT_USAGE);
+	return run_daemon(config);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options options;
+	struct agent_config config;
+	struct ls_err err;
+	int status;
+
+	if (options_parse(argc, argv, &options, &err))
+		return complain(&err, EXIT_USAGE);
+	if (options.command == OPTIONS_HELP) {
+		options_help(stdout);
+		status = EXIT_SUCCESS;
+	} else if (options.command == OPTIONS_VERSION) {
+		status = print_version();
+	} else if (agent_config_load(options.config, options.set, options.set_count, &config, &err)) {
+		status = complain(&err, EXIT_USAGE);
+	} else {
+		status = with_config(&options, &config);
+		agent_config_fini(&config);
+	}
+	options_fini(&options);
+	return status;
+}

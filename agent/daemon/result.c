@@ -1,0 +1,190 @@
+#include "agent/daemon/result.h"
+
+#include <stdlib.h>
+
+#include "common/base/mem.h"
+#include "proto/model/aggregate.h"
+
+/* One worker's numbers, read once: those of a hung runner may still move. */
+struct totals {
+	int64_t first_op_ns, start_ns, end_ns; /* 0: none */
+	uint64_t bytes, ops;
+	bool ended; /* left by itself: its CPU times are there */
+	int64_t cpu_user_ns, cpu_system_ns;
+};
+
+static struct totals
+read_totals(const struct shm_worker *w)
+{
+	uint32_t state = atomic_load_explicit(&w->state, memory_order_acquire);
+	struct totals t = {
+		.first_op_ns = atomic_load_explicit(&w->first_op_ns, memory_order_relaxed),
+		.start_ns = atomic_load_explicit(&w->start_ns, memory_order_relaxed),
+		.end_ns = atomic_load_explicit(&w->end_ns, memory_order_relaxed),
+		.bytes = atomic_load_explicit(&w->bytes, memory_order_relaxed),
+		.ops = atomic_load_explicit(&w->ops, memory_order_relaxed),
+		.ended = state == SHM_ENDED || state == SHM_FAILED,
+		.cpu_user_ns = atomic_load_explicit(&w->cpu_user_ns, memory_order_relaxed),
+		.cpu_system_ns = atomic_load_explicit(&w->cpu_system_ns, memory_order_relaxed),
+	};
+
+	/* One that was killed never wrote its end: its last operation's is as good, unless only warm-up was done. */
+	if (t.end_ns == 0 && t.ops > 0)
+		t.end_ns = atomic_load_explicit(&w->last_ns, memory_order_relaxed);
+	return t;
+}
+
+static int64_t
+from_start(int64_t at_ns, struct ls_mono start)
+{
+	return at_ns > 0 ? at_ns - start.ns : LS_UNKNOWN_I64;
+}
+
+static void
+fill_worker(const struct result_input *in, uint32_t i, const struct totals *t, struct worker_result *out)
+{
+	field_struct_init(&worker_result_desc, out);
+	out->rank = in->first_rank + i;
+	out->first_op_ns = from_start(t->first_op_ns, in->start);
+	out->start_ns = from_start(t->start_ns, in->start);
+	out->end_ns = from_start(t->end_ns, in->start);
+	out->bytes = t->bytes;
+	out->ops = t->ops;
+	if (t->ended) {
+		out->cpu.user_ns = t->cpu_user_ns;
+		out->cpu.system_ns = t->cpu_system_ns;
+	}
+}
+
+static int64_t
+sum_known(int64_t sum, int64_t more)
+{
+	return sum == LS_UNKNOWN_I64 || more == LS_UNKNOWN_I64 ? LS_UNKNOWN_I64 : sum + more;
+}
+
+/* Adds a worker to its node. */
+static void
+add_worker(struct node_result *node, const struct worker_result *w)
+{
+	node->bytes += w->bytes;
+	node->ops += w->ops;
+	if (w->start_ns != LS_UNKNOWN_I64 && (node->start_ns == LS_UNKNOWN_I64 || w->start_ns < node->start_ns))
+		node->start_ns = w->start_ns;
+	if (w->end_ns != LS_UNKNOWN_I64 && (node->end_ns == LS_UNKNOWN_I64 || w->end_ns > node->end_ns))
+		node->end_ns = w->end_ns;
+	node->cpu.user_ns = sum_known(node->cpu.user_ns, w->cpu.user_ns);
+	node->cpu.system_ns = sum_known(node->cpu.system_ns, w->cpu.system_ns);
+}
+
+static void
+fill_workers(const struct result_input *in, struct node_result *node)
+{
+	struct ls_mono end = in->start;
+
+	node->workers = ls_calloc(in->workers, sizeof(*node->workers));
+	node->workers_count = in->workers;
+	node->cpu.user_ns = node->cpu.system_ns = 0;
+	sampler_drain(in->sampler, in->now);
+
+	for (uint32_t i = 0; i < in->workers; i++) {
+		struct totals t = read_totals(shm_map_worker(in->map, i));
+		fill_worker(in, i, &t, &node->workers[i]);
+		add_worker(node, &node->workers[i]);
+		struct ls_mono last = { t.end_ns > 0 ? LS_MIN(t.end_ns, in->now.ns) : in->now.ns };
+		sampler_end_worker(in->sampler, i, last, t.bytes, t.ops);
+		end.ns = LS_MAX(end.ns, last.ns);
+	}
+	series_export(sampler_end(in->sampler, end), &node->series);
+}
+
+/* One operation over all workers; its histograms are touched only where there is something in them. */
+static void
+fill_op(const struct result_input *in, enum op_kind op, struct node_result *node)
+{
+	uint64_t bytes = 0, ops = 0;
+	struct hist *merged = ls_malloc(sizeof(*merged));
+
+	hist_reset(merged);
+	for (uint32_t i = 0; i < in->workers; i++) {
+		const struct shm_worker *w = shm_map_worker(in->map, i);
+		uint64_t n = atomic_load_explicit(&w->op_ops[op], memory_order_relaxed);
+		if (n == 0)
+			continue;
+		ops += n;
+		bytes += atomic_load_explicit(&w->op_bytes[op], memory_order_relaxed);
+		hist_merge(merged, &w->latency[op]);
+	}
+	if (ops > 0) {
+		struct op_result *r = ls_calloc(1, sizeof(*r));
+		field_struct_init(&op_result_desc, r);
+		r->bytes = bytes;
+		r->ops = ops;
+		latency_from_hist(merged, &r->latency_ns);
+		*by_op_slot(&node->by_op, op) = r;
+	}
+	free(merged);
+}
+
+static void
+copy_error(const struct io_error *from, struct io_error *to)
+{
+	*to = *from;
+	to->step = ls_strdup(from->step);
+	to->call = ls_strdup(from->call);
+	to->path = ls_strdup(from->path);
+	to->errno_name = ls_strdup(from->errno_name);
+	to->text = ls_strdup(from->text);
+}
+
+static void
+fill_errors(const struct result_input *in, struct node_result *node)
+{
+	size_t n = in->done ? in->done->error_list_count : 0;
+
+	node->errors = in->done ? in->done->errors : 0;
+	if (n + (in->failure != NULL) == 0)
+		return;
+	node->error_list = ls_calloc(n + 1, sizeof(*node->error_list));
+	if (in->failure) {
+		struct io_error *e = &node->error_list[node->error_list_count++];
+		field_struct_init(&io_error_desc, e);
+		e->step = ls_strdup("run");
+		free(e->text);
+		e->text = ls_strdup(in->failure);
+	}
+	for (size_t i = 0; i < n && node->error_list_count < 64; i++)
+		copy_error(&in->done->error_list[i], &node->error_list[node->error_list_count++]);
+}
+
+static enum node_state
+state_of(const struct result_input *in)
+{
+	if (in->failure || (in->done && in->done->errors > 0))
+		return NODE_FAILED;
+	return in->workers > 0 ? NODE_DONE : NODE_IDLE;
+}
+
+void
+result_build(const struct result_input *in, struct node_result *out)
+{
+	field_struct_init(&node_result_desc, out);
+	free(out->node);
+	out->node = ls_strdup(in->node);
+	out->state = (int)state_of(in);
+	if (in->workers > 0 && in->started) {
+		fill_workers(in, out);
+		for (int op = 0; op < OP_COUNT; op++)
+			fill_op(in, (enum op_kind)op, out);
+	}
+	out->series.interval_ns = LS_MAX(out->series.interval_ns, SHM_STEP_NS);
+	fill_errors(in, out);
+	if (in->done)
+		out->flush_ns = in->done->flush_ns;
+	if (in->device) {
+		out->device = ls_malloc(sizeof(*out->device));
+		*out->device = *in->device;
+	}
+	out->agent.cpu_ns = in->agent_cpu_ns;
+	out->agent.net_bytes = in->agent_net_bytes;
+	node_result_derive(out);
+}

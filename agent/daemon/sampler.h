@@ -1,0 +1,35 @@
+/*
+ * Drains the workers' rings of counter steps into one series of the node, while a phase runs. Reads the mapping only.
+ */
+#ifndef LS_AGENT_DAEMON_SAMPLER_H
+#define LS_AGENT_DAEMON_SAMPLER_H
+
+#include "agent/daemon/series.h"
+#include "agent/shm/counters.h"
+#include "common/base/clock.h"
+
+#define SAMPLER_COARSE_AFTER_NS (10 * NS_PER_S)   /* a phase this long ... */
+#define SAMPLER_COARSE_NS       (100 * NS_PER_MS) /* ... is told in steps of at least this */
+
+struct sampler;
+
+/* map is borrowed. workers: at most so many take part in a phase. */
+struct sampler *sampler_new(struct shm_map *map, uint32_t workers);
+void sampler_free(struct sampler *s);
+
+/* A phase begins at start on the first `workers` of the mapping, whose rings are empty or become so before. */
+void sampler_begin(struct sampler *s, uint32_t workers, struct ls_mono start);
+
+/* Takes what is new in the rings: at least every SHM_RING * SHM_STEP_NS, or steps are lost and the gap becomes a line. */
+void sampler_drain(struct sampler *s, struct ls_mono now);
+
+/* Steps that were overwritten before they were drained, since sampler_begin. */
+uint64_t sampler_lost(const struct sampler *s);
+
+/* A worker's last word: what it had done at end. Totals smaller than what was seen are ignored. */
+void sampler_end_worker(struct sampler *s, uint32_t worker, struct ls_mono end, uint64_t bytes, uint64_t ops);
+
+/* After the last worker: the grid, coarser if the phase was long. Borrowed until sampler_begin. */
+const struct series_grid *sampler_end(struct sampler *s, struct ls_mono end);
+
+#endif
