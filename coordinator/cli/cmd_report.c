@@ -1,0 +1,87 @@
+#include "coordinator/cli/cmd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "coordinator/cli/client.h"
+#include "coordinator/cli/files.h"
+#include "coordinator/cli/jobs.h"
+#include "coordinator/cli/output.h"
+
+extern const struct cmd cmd_report;
+
+struct report_options {
+	const char *format, *output;
+};
+
+#define O(member) offsetof(struct report_options, member)
+
+static const struct option_row rows[] = {
+	{ "format", 'f', OPTION_TEXT, O(format), "FORMAT", "text, json or csv; default text", 0, 0 },
+	{ "output", 'o', OPTION_TEXT, O(output), "FILE", "write there instead of to standard output", 0, 0 },
+	{ 0 },
+};
+
+/* A run's document from lockstepd, or a file's. */
+static enum ls_rc
+get_document(const struct cli *cli, const char *what, char **out, size_t *out_len, struct ls_err *err)
+{
+	struct client *client;
+
+	if (what != NULL && jobs_is_file(what))
+		return file_read(what, out, out_len, err);
+	enum ls_rc rc = client_open(cli, NULL, &client, err);
+	if (rc != LS_OK)
+		return rc;
+	rc = client_export(client, what, out, out_len, err);
+	client_close(client);
+	return rc;
+}
+
+static enum cli_exit
+run_report(const struct cli *cli, const void *opaque, const struct option_texts *words)
+{
+	const struct report_options *options = opaque;
+	const char *what = words->count > 0 ? words->items[0] : "last";
+	const struct report_format *format;
+	struct results results;
+	struct ls_err err;
+	char *text;
+	size_t len;
+
+	if (output_format(options->format != NULL ? options->format : "text", &format, &err) != LS_OK)
+		return cli_fail_err(&err);
+	if (get_document(cli, what, &text, &len, &err) != LS_OK)
+		return cli_fail(CLI_FAILED, "%s", err.text);
+
+	enum ls_rc rc = results_parse(text, len, what, &results, &err);
+	free(text);
+	if (rc != LS_OK)
+		return cli_fail_err(&err);
+	rc = results_write(&results, format, options->output, &err);
+	field_struct_fini(&results_desc, &results);
+	return rc == LS_OK ? CLI_OK : cli_fail(CLI_FAILED, "%s", err.text);
+}
+
+const struct cmd cmd_report = {
+	.name = "report",
+	.summary = "print the results of a run, or of a results file",
+	.synopsis = "[RUN|FILE] [--format FORMAT] [--output FILE]",
+	.help = "Prints what a run has measured. RUN is a run's id, a unique beginning of it, or \"last\" (the "
+		"default) for the\n"
+		"newest run; FILE is a results file that \"lockstep run --json FILE\" wrote, and needs no lockstepd.\n"
+		"\n"
+		"formats:\n"
+		"  text   for people, at most 100 columns wide\n"
+		"  json   the whole results document (schema lockstep-results/1)\n"
+		"  csv    one value a row: phase, repetition, node, metric, value, unit\n"
+		"\n"
+		"examples:\n"
+		"  lockstep report\n"
+		"  lockstep report 01k --format csv --output run.csv\n"
+		"  lockstep report out.json",
+	.options = rows,
+	.options_size = sizeof(struct report_options),
+	.max_words = 1,
+	.run = run_report,
+};

@@ -1,0 +1,16 @@
+#include "coordinator/cli/cmd.h"
+
+extern const struct cmd cmd_run, cmd_watch, cmd_abort, cmd_runs, cmd_report, cmd_nodes, cmd_check, cmd_presets, cmd_pki;
+
+const struct cmd *const cmds[] = {
+	&cmd_run,
+	&cmd_watch,
+	&cmd_abort,
+	&cmd_runs,
+	&cmd_report,
+	&cmd_nodes,
+	&cmd_check,
+	&cmd_presets,
+	&cmd_pki,
+	NULL,
+};
