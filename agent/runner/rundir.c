@@ -144,33 +144,58 @@ read_small(int at, const char *name, char *buf, size_t size)
 	return (ssize_t)len;
 }
 
-/* Makes the file anew and waits until it is durable. */
+/* Makes a new file with that text; none stays when it cannot be written. */
 static enum ls_rc
-write_durably(const struct rundir *rd, const char *name, const char *text, struct ls_err *err)
+write_new(const struct rundir *rd, const char *name, const char *text, struct ls_err *err)
 {
 	size_t len = strlen(text), done = 0;
+	enum ls_rc rc = LS_OK;
 	int fd = openat(rd->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return ls_err_sys(err, errno, "%s/%s: open", rd->path, name);
-	while (done < len) {
+	while (done < len && rc == LS_OK) {
 		ssize_t n = write(fd, text + done, len - done);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			break;
-		done += (size_t)n;
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno != EINTR)
+			rc = ls_err_sys(err, errno, "%s/%s: write", rd->path, name);
 	}
-
-	enum ls_rc rc = LS_OK;
-
-	if (done < len)
-		rc = ls_err_sys(err, errno, "%s/%s: write", rd->path, name);
-	else if (fsync(fd) != 0)
-		rc = ls_err_sys(err, errno, "%s/%s: fsync", rd->path, name);
 	if (close(fd) != 0 && rc == LS_OK)
 		rc = ls_err_sys(err, errno, "%s/%s: close", rd->path, name);
+	if (rc != LS_OK)
+		unlinkat(rd->fd, name, 0);
+	return rc;
+}
+
+static enum ls_rc
+sync_file(const struct rundir *rd, const char *name, struct ls_err *err)
+{
+	int fd = openat(rd->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	enum ls_rc rc = LS_OK;
+
+	if (fd < 0)
+		return ls_err_sys(err, errno, "%s/%s: open", rd->path, name);
+	if (fsync(fd) != 0)
+		rc = ls_err_sys(err, errno, "%s/%s: fsync", rd->path, name);
+	close(fd);
+	return rc;
+}
+
+/*
+ * After all is made and not after each piece: where the first flush takes the others along (one journal), they cost little.
+ * A crash before it leaves at worst an empty marker, which counts as ours.
+ */
+static enum ls_rc
+make_durable(const struct rundir *rd, struct ls_err *err)
+{
+	enum ls_rc rc = sync_file(rd, rd->token_name, err);
+
+	if (rc == LS_OK)
+		rc = sync_file(rd, rd->marker_name, err);
+	if (rc == LS_OK && fsync(rd->fd) != 0)
+		rc = ls_err_sys(err, errno, "%s: fsync", rd->path);
 	return rc;
 }
 
@@ -246,7 +271,7 @@ static enum ls_rc
 make_marker(const struct rundir *rd, struct ls_err *err)
 {
 	char *text = marker_text(rd->run, rd->node, rd->node_index);
-	enum ls_rc rc = write_durably(rd, rd->marker_name, text, err);
+	enum ls_rc rc = write_new(rd, rd->marker_name, text, err);
 
 	free(text);
 	return rc;
@@ -283,7 +308,7 @@ mark(struct rundir *rd, struct ls_err *err)
 static enum ls_rc
 make_own_part(struct rundir *rd, const char *token, struct ls_err *err)
 {
-	enum ls_rc rc = write_durably(rd, rd->token_name, token, err);
+	enum ls_rc rc = write_new(rd, rd->token_name, token, err);
 
 	if (rc != LS_OK)
 		return rc;
@@ -300,9 +325,7 @@ make_own_part(struct rundir *rd, const char *token, struct ls_err *err)
 		if (!S_ISDIR(st.st_mode))
 			return ls_err_set(err, LS_E_REFUSED, "%s/%s is not a directory", rd->path, SHARED_NAME);
 	}
-	if (fsync(rd->fd) != 0)
-		return ls_err_sys(err, errno, "%s: fsync", rd->path);
-	return LS_OK;
+	return make_durable(rd, err);
 }
 
 /* Makes the directory, or opens the one that is there. */
