@@ -40,7 +40,7 @@ enum ls_rc json_decode_struct_max(const struct struct_desc *desc, const char *te
 /*
  * JSON text of obj: ASCII, members in table order, compact or indented by two blanks. NAN and unknown are null, integers
  * exact (what is above 2^63-1 is written as that), doubles with up to 17 significant digits, inf as null. Bytes that are no
- * UTF-8, as file names may have, become U+FFFD. Heap, NUL-terminated, the caller frees it. Locale does not matter. Never
+ * UTF-8, as file names may have, become U+FFFD. Parameters that do not apply to a phase's kind are left out. Heap, NUL-terminated, the caller frees it. Locale does not matter. Never
  * fails. out_len may be NULL.
  */
 char *json_encode_struct(const struct struct_desc *desc, const void *obj, bool indent, size_t *out_len);

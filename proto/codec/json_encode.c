@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proto/codec/json_int.h"
+#include "proto/model/phase.h"
 
 #define NUMBER_TEXT 32
 
@@ -205,6 +206,17 @@ is_list(const struct field_desc *field)
 	    field->kind == FIELD_STRUCT_LIST;
 }
 
+/* A phase's parameters that are of other kinds mean nothing: a write phase does not say how many files to create. */
+static bool
+applies(const struct struct_desc *desc, const struct field_desc *field, const void *obj)
+{
+	const struct phase *phase = obj;
+
+	if (desc != &phase_desc || phase->kind < 0 || phase->kind >= PHASE_KIND_COUNT)
+		return true;
+	return phase_field_applies(field, (enum phase_kind)phase->kind);
+}
+
 static bool
 is_left_out(const struct field_desc *field, const void *obj)
 {
@@ -322,7 +334,7 @@ write_struct(struct writer *w, const struct struct_desc *desc, const void *obj, 
 	for (size_t i = 0; i < desc->field_count; i++) {
 		const struct field_desc *field = &desc->fields[i];
 
-		if (is_left_out(field, obj))
+		if (is_left_out(field, obj) || !applies(desc, field, obj))
 			continue;
 		write_key(w, first, field->name);
 		write_value(w, field, obj);

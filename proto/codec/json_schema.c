@@ -7,6 +7,7 @@
 #include "common/base/mem.h"
 #include "proto/codec/json_int.h"
 #include "proto/codec/schema_int.h"
+#include "proto/model/phase.h"
 
 #define SIZE_PATTERN     "^[0-9]+(\\\\.[0-9]+)? ?(B|[kKmMgGtTpP]|[KMGTP]iB|[kMGTP]B)?$"
 #define DURATION_PATTERN "^[0-9]+(\\\\.[0-9]+)? ?(ns|us|ms|s|m|min|h|d)$"
@@ -236,6 +237,38 @@ field_kind(struct schema *w, const struct field_desc *field)
 	}
 }
 
+/* One kind of phase, and the parameters that it must not have. */
+static void
+kind_rule(struct schema *w, const struct struct_desc *desc, enum phase_kind kind)
+{
+	open_object(w);
+	raw(w, "if", "{ \"properties\": { \"kind\": { \"const\": ");
+	json_write_string(&w->s, phase_kind_names[kind]);
+	sink_add(&w->s, " } } }", 6);
+	schema_object(w, "then");
+	schema_object(w, "properties");
+	for (size_t i = 0; i < desc->field_count; i++)
+		if (!phase_field_applies(&desc->fields[i], kind))
+			raw(w, desc->fields[i].name, "false");
+	schema_end(w);
+	schema_end(w);
+	close_object(w);
+}
+
+static void
+kind_rules(struct schema *w, const struct struct_desc *desc)
+{
+	key(w, "allOf");
+	sink_add(&w->s, "[", 1);
+	for (int kind = 0; kind < PHASE_KIND_COUNT; kind++) {
+		if (kind > 0)
+			sink_add(&w->s, ", ", 2);
+		kind_rule(w, desc, (enum phase_kind)kind);
+	}
+	sink_add(&w->s, "]", 1);
+	w->first = false;
+}
+
 /* What a field is when it is left out: only where it may be. */
 static void
 field_default(struct schema *w, const struct field_desc *field)
@@ -259,8 +292,9 @@ field_default(struct schema *w, const struct field_desc *field)
 static bool
 is_required(const struct schema *w, const struct field_desc *field)
 {
+	/* what belongs to some kinds of phases only is there only with them */
 	if (w->use == JSON_SCHEMA_DOCUMENT)
-		return !(field->flags & FIELD_OMIT_EMPTY);
+		return !(field->flags & (FIELD_OMIT_EMPTY | PHASE_GROUPS));
 	return (field->flags & FIELD_REQUIRED) != 0;
 }
 
@@ -311,6 +345,8 @@ schema_body(struct schema *w, const struct struct_desc *desc, const char *type_n
 		schema_end(w);
 	}
 	schema_end(w);
+	if (desc == &phase_desc && w->use == JSON_SCHEMA_FILE)
+		kind_rules(w, desc);
 }
 
 /* --- definitions --- */

@@ -158,11 +158,24 @@ fill_field(uint64_t *seed, const struct field_desc *field, void *obj)
 	}
 }
 
+/* What does not apply to a phase's kind is not written and comes back as the default. */
+static void
+set_default(const struct field_desc *field, void *obj)
+{
+	const struct struct_desc one = { .fields = field, .field_count = 1 };
+
+	field_struct_fini(&one, obj);
+	field_struct_init(&one, obj);
+}
+
 static void
 fill(uint64_t *seed, const struct struct_desc *desc, void *obj)
 {
 	for (size_t i = 0; i < desc->field_count; i++)
 		fill_field(seed, &desc->fields[i], obj);
+	for (size_t i = 0; i < desc->field_count && desc == &phase_desc; i++)
+		if (!phase_field_applies(&desc->fields[i], (enum phase_kind)((struct phase *)obj)->kind))
+			set_default(&desc->fields[i], obj);
 }
 
 /* --- equality by field table --- */
