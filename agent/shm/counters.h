@@ -17,34 +17,35 @@
 #include "common/stat/hist.h"
 #include "proto/model/phase.h"
 
-#define SHM_MAGIC     0x6c6f636b73746570ULL /* "lockstep" */
-#define SHM_VERSION   1
-#define SHM_RING      512	       /* steps kept per worker: 6.4 s at the finest */
-#define SHM_STEP_NS   12500000LL /* a worker notes its counters at its first operation's end in each such step since the start */
-#define SHM_FILE_MAX  256
+#define SHM_MAGIC   0x6c6f636b73746570ULL /* "lockstep" */
+#define SHM_VERSION 1
+#define SHM_RING    512 /* steps kept per worker: 6.4 s at the finest */
+#define SHM_STEP_NS                                                                                                    \
+	12500000LL /* a worker notes its counters at its first operation's end in each such step since the start */
+#define SHM_FILE_MAX 256
 
 /* The call a worker is in. SHM_CALL(identifier, "name") */
-#define SHM_CALLS(X)                  \
-	X(NONE, "none")               \
-	X(WAIT, "barrier")            \
-	X(OPEN, "open")               \
-	X(PREAD, "pread")             \
-	X(PWRITE, "pwrite")           \
-	X(IO_URING_ENTER, "io_uring_enter") \
-	X(IO_GETEVENTS, "io_getevents") \
-	X(FSYNC, "fsync")             \
-	X(CLOSE, "close")             \
-	X(STAT, "stat")               \
-	X(UNLINK, "unlink")           \
-	X(MKDIR, "mkdir")             \
-	X(WRITE, "write")             \
+#define SHM_CALLS(X)                                                                                                   \
+	X(NONE, "none")                                                                                                \
+	X(WAIT, "barrier")                                                                                             \
+	X(OPEN, "open")                                                                                                \
+	X(PREAD, "pread")                                                                                              \
+	X(PWRITE, "pwrite")                                                                                            \
+	X(IO_URING_ENTER, "io_uring_enter")                                                                            \
+	X(IO_GETEVENTS, "io_getevents")                                                                                \
+	X(FSYNC, "fsync")                                                                                              \
+	X(CLOSE, "close")                                                                                              \
+	X(STAT, "stat")                                                                                                \
+	X(UNLINK, "unlink")                                                                                            \
+	X(MKDIR, "mkdir")                                                                                              \
+	X(WRITE, "write")                                                                                              \
 	X(SYNCFS, "syncfs")
 
 enum shm_call {
 #define X(ID, name) SHM_CALL_##ID,
 	SHM_CALLS(X)
 #undef X
-	SHM_CALL_COUNT
+	    SHM_CALL_COUNT
 };
 
 extern const char *const shm_call_names[SHM_CALL_COUNT + 1];
@@ -54,7 +55,7 @@ enum shm_worker_state {
 	SHM_PREPARING, /* opening, laying out */
 	SHM_PARKED,    /* waits for the instant */
 	SHM_RUNNING,
-	SHM_FLUSHING,  /* the untimed flush */
+	SHM_FLUSHING, /* the untimed flush */
 	SHM_ENDED,
 	SHM_FAILED,
 };
@@ -77,19 +78,19 @@ struct shm_worker {
 	/* Hot line: written at each operation. */
 	_Alignas(LS_CACHE_LINE) _Atomic uint64_t bytes; /* counted ones, all operations */
 	_Atomic uint64_t ops;
-	_Atomic int64_t last_ns;  /* end of the last operation, counted or not */
-	_Atomic uint64_t done;	  /* operations since the start, warm-up included: "moves" */
-	_Atomic uint32_t call;	  /* enum shm_call */
-	_Atomic uint32_t state;	  /* enum shm_worker_state, release */
-	_Atomic int64_t since_ns; /* start of the present call */
+	_Atomic int64_t last_ns;     /* end of the last operation, counted or not */
+	_Atomic uint64_t done;       /* operations since the start, warm-up included: "moves" */
+	_Atomic uint32_t call;       /* enum shm_call */
+	_Atomic uint32_t state;      /* enum shm_worker_state, release */
+	_Atomic int64_t since_ns;    /* start of the present call */
 	_Atomic uint64_t ring_count; /* steps ever written, release; the newest is ring[(ring_count - 1) % SHM_RING] */
 
 	/* Rarely written. */
 	_Alignas(LS_CACHE_LINE) _Atomic int64_t first_op_ns; /* 0 until then */
-	_Atomic int64_t start_ns;			      /* first counted operation, 0 until then */
-	_Atomic int64_t end_ns;				      /* last counted operation's end; 0 until the worker ended */
-	_Atomic int64_t wake_late_ns;			      /* how late the sleep before the spin ended */
-	_Atomic int64_t cpu_user_ns, cpu_system_ns;	      /* of the phase; set at its end */
+	_Atomic int64_t start_ns;                            /* first counted operation, 0 until then */
+	_Atomic int64_t end_ns;                     /* last counted operation's end; 0 until the worker ended */
+	_Atomic int64_t wake_late_ns;               /* how late the sleep before the spin ended */
+	_Atomic int64_t cpu_user_ns, cpu_system_ns; /* of the phase; set at its end */
 	_Atomic uint64_t errors;
 	_Atomic int32_t tid;
 	_Atomic uint64_t op_bytes[OP_COUNT], op_ops[OP_COUNT];
@@ -103,12 +104,13 @@ struct shm_worker {
 struct shm_control {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t workers;	   /* how many struct shm_worker follow */
+	uint32_t workers;             /* how many struct shm_worker follow */
 	_Atomic uint64_t armed_epoch; /* runner: the epoch number that the workers wait in; counts up from 1 */
-	_Atomic int64_t start_ns;  /* runner: the instant of that epoch, 0: none yet */
-	_Alignas(LS_CACHE_LINE) _Atomic uint64_t commit_epoch; /* agent: equal to armed_epoch once committed (release) */
+	_Atomic int64_t start_ns;     /* runner: the instant of that epoch, 0: none yet */
+	_Alignas(
+	    LS_CACHE_LINE) _Atomic uint64_t commit_epoch; /* agent: equal to armed_epoch once committed (release) */
 	_Atomic uint64_t stop_epoch; /* agent or runner: workers of epochs up to this stop after their operation */
-	_Atomic uint32_t decision; /* workers, by compare-and-swap: enum shm_decision of armed_epoch */
+	_Atomic uint32_t decision;   /* workers, by compare-and-swap: enum shm_decision of armed_epoch */
 	_Atomic int64_t decided_ns;
 };
 

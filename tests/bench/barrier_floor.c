@@ -23,7 +23,7 @@
 
 #define PROCESSES_MAX 64
 #define ROUND_NS      (30 * NS_PER_MS) /* one instant to the next */
-#define WORK_NS	      (5 * NS_PER_MS)  /* how long each goes on reading */
+#define WORK_NS       (5 * NS_PER_MS)  /* how long each goes on reading */
 
 struct board {
 	_Atomic int64_t first[PROCESSES_MAX];
