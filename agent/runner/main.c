@@ -1,6 +1,7 @@
 /* lockstep-runner: does the I/O of one run for lockstep-agent. */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,10 +45,13 @@ main(int argc, char **argv)
 		return 0;
 	}
 	if (argc != 1 || !is_socket(LINK_FD) || !is_memfd(MAP_FD)) {
-		fputs(what, stderr);
+		(void)fputs(what, stderr);
 		return 2;
 	}
-	ls_log_init("lockstep-runner", getenv("LOCKSTEP_RUNNER_DEBUG") != NULL ? LS_LOG_DEBUG : LS_LOG_INFO);
+	/* For looking into a run by hand; it comes through the agent. NOLINTNEXTLINE(concurrency-mt-unsafe): one thread yet */
+	bool debug = getenv("LOCKSTEP_RUNNER_DEBUG") != NULL;
+
+	ls_log_init("lockstep-runner", debug ? LS_LOG_DEBUG : LS_LOG_INFO);
 	fcntl(LINK_FD, F_SETFD, FD_CLOEXEC);
 	fcntl(MAP_FD, F_SETFD, FD_CLOEXEC);
 	/* A help only: it follows the agent's thread, and end of file on the socket tells the same. */

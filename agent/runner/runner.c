@@ -14,8 +14,11 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 
-/* Time for the workers to leave when the agent is gone; then we go, and a restarted agent removes the files. */
-#define QUIT_PATIENCE_NS (4 * NS_PER_S)
+/*
+ * Time for the workers to leave when the agent is gone: a slow call or flush may still end, and then the files go, too. After it we
+ * leave them to a restarted agent; what hangs in the kernel for good keeps the process all the same.
+ */
+#define QUIT_PATIENCE_NS (30 * NS_PER_S)
 
 /* A stop that comes before the engine has numbered the epoch that it arms is lost: said again until it has come back. */
 #define STOP_AGAIN_NS (20 * NS_PER_MS)

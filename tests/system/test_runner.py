@@ -278,6 +278,40 @@ def test_kept_files_stay(runner, tmp_path):
     assert not os.path.exists(os.path.join(runner.run_dir, "token.a"))
 
 
+@pytest.mark.parametrize("engine", ["sync", "io_uring", "libaio"])
+@pytest.mark.parametrize("layout_", ["worker", "node", "shared"])
+def test_each_back_end_does_each_kind_of_data_phase(runner, tmp_path, engine, layout_):
+    need = {"sync": None, "io_uring": "need_io_uring", "libaio": "need_libaio"}[engine]
+    runner.assign(direct_align=4096, **({need: True} if need else {}))
+    answer = runner.receive()
+    if answer["type"] == "refused":
+        pytest.skip(answer["error"]["text"])
+    for i, kind in enumerate(["write", "rewrite", "read", "reread", "random-read", "random-write"]):
+        spec = dict(DATA, kind=kind, engine=engine, layout=layout_, direct=engine == "libaio",
+                    depth=1 if engine == "sync" else 8)
+        _, done = runner.run_phase(spec, phase=i)
+        assert done["errors"] == 0, done
+        total = 8 * MIB if layout_ == "worker" else 4 * MIB
+        assert sum(runner.worker(w, "bytes") for w in range(2)) == total, kind
+    assert runner.finish() == []
+    assert no_file(tmp_path)
+
+
+@pytest.mark.parametrize("dirs", ["private", "shared"])
+def test_files_are_created_looked_at_and_deleted(runner, tmp_path, dirs):
+    runner.prepared()
+    for i, kind in enumerate(["create", "stat", "delete"]):
+        spec = {"kind": kind, "files": 50, "size": 100, "dirs": dirs}
+        _, done = runner.run_phase(spec, phase=i)
+        assert done["errors"] == 0, done
+        assert [runner.worker(w, "ops") for w in range(2)] == [50, 50], kind
+        count = sum(1 for f in runner.files() if "marker" not in f and "token" not in f)
+        assert count == (0 if kind == "delete" else 100)
+    runner.run_phase({"kind": "create", "files": 50, "size": 0, "dirs": dirs}, phase=3)
+    assert runner.finish() == []
+    assert no_file(tmp_path)
+
+
 # --- barrier ---
 
 
@@ -590,3 +624,105 @@ def timed_start(layout, path):
         took = time.monotonic() - begin
         r.finish()
     return took
+
+
+# --- a volume of its own ---
+
+
+@pytest.fixture
+def small_volume(root, tmp_path):
+    """A mounted ext4 of 64 MiB with spaces in its path: (mount point, device)."""
+    image, volume = tmp_path / "image", tmp_path / "small volume"
+    volume.mkdir()
+    with open(image, "wb") as f:
+        f.truncate(64 * MIB)
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", image], check=True)
+    if subprocess.run(["mount", "-o", "loop,noatime", image, volume], check=False).returncode != 0:
+        pytest.skip("no loop mounts here")
+    device = subprocess.run(["findmnt", "-n", "-o", "SOURCE", volume], check=True, capture_output=True, text=True).stdout.strip()
+    try:
+        os.rmdir(volume / "lost+found")
+        yield volume, device
+    finally:
+        subprocess.run(["umount", volume], check=True)
+
+
+def test_the_facts_are_those_of_the_volume(layout, small_volume):
+    volume, device = small_volume
+    with Runner(layout, volume) as r:
+        facts = r.prepared(direct_align=4096)["volume"]
+        number = os.stat(device).st_rdev
+        assert (facts["fs_type"], facts["source"], facts["mount_point"]) == ("ext4", device, str(volume))
+        assert facts["device"] == f"{os.major(number)}:{os.minor(number)}"
+        assert "noatime" in facts["mount_options"].split(",")
+        vfs = os.statvfs(volume)
+        assert facts["total_bytes"] == vfs.f_blocks * vfs.f_frsize
+        assert facts["total_inodes"] == vfs.f_files
+        assert facts["fs_id"] and facts["dio_align"] in (512, 4096)
+        assert r.finish() == []
+    assert no_file(volume)
+
+
+def test_the_reserve_and_the_inodes_count(layout, small_volume):
+    volume, _ = small_volume
+    free = os.statvfs(volume).f_bavail * os.statvfs(volume).f_frsize
+    for job, fields, word in (({"reserve_percent": 50}, {"need_bytes": free * 6 // 10}, "50 %"),
+                              ({}, {"need_files": os.statvfs(volume).f_files}, "inodes")):
+        with Runner(layout, volume) as r:
+            r.assign(job=job, **fields)
+            assert word in r.expect("refused")["error"]["text"]
+            assert r.finish() == []
+    assert no_file(volume)
+
+
+def test_a_full_volume_fails_the_phase_with_the_place(layout, small_volume):
+    volume, _ = small_volume
+    with Runner(layout, volume) as r:
+        r.prepared()
+        _, done = r.run_phase(dict(DATA, file_size=64 * MIB), workers=2)
+        assert done["errors"] > 0
+        error = done["error_list"][0]
+        assert error["errno_name"] == "ENOSPC" and error["call"] and "data" in error["path"]
+        assert error["offset"] is not None
+        assert r.finish() == []
+    assert no_file(volume)
+
+
+def test_after_a_hang_it_still_cleans_up_for_a_dead_agent(layout, small_volume):
+    volume, _ = small_volume
+    with Runner(layout, volume) as r:
+        r.prepared()
+        r.armed(long_phase())
+        r.go()
+        r.commit()
+        while r.worker(0, "ops") == 0:
+            time.sleep(0.005)
+        subprocess.run(["fsfreeze", "-f", volume], check=True)
+        try:
+            r.socket.shutdown(socket.SHUT_RDWR)
+            with pytest.raises(subprocess.TimeoutExpired):
+                r.process.wait(0.5)
+        finally:
+            subprocess.run(["fsfreeze", "-u", volume], check=True)
+        r.gone()
+    assert no_file(volume)
+
+
+def test_a_mount_within_the_directory_is_left_alone(layout, small_volume, tmp_path):
+    volume, _ = small_volume
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "precious").write_text("x")
+    with Runner(layout, volume) as r:
+        r.prepared()
+        inside = os.path.join(r.run_dir, "n0", "m")
+        os.mkdir(inside)
+        subprocess.run(["mount", "--bind", tmp_path / "elsewhere", inside], check=True)
+        try:
+            assert r.finish() != []
+        finally:
+            subprocess.run(["umount", inside], check=True)
+    assert (tmp_path / "elsewhere" / "precious").exists()
+    with Runner(layout, volume) as r:
+        r.assign(clean_only=True)
+        assert r.expect("finished")["left"] == []
+    assert no_file(volume)
