@@ -107,6 +107,7 @@ reap(struct io_job *job, struct async *a, unsigned n, int64_t end)
 			a->batch[a->ready++] = f;
 		}
 	}
+	tally_note(&job->tally, end);
 	if (io_failed(job))
 		a->ready = 0;
 	return completed;

@@ -52,6 +52,7 @@ io_sync_run(struct io_job *job, int64_t (*issue)(const struct io_job *job, const
 			return;
 		int64_t end = io_now_ns();
 		tally_end(t, now, end, f->record.length);
+		tally_note(t, end);
 		now = end;
 		if (!io_flight_next(job, f)) {
 			job->complete = true;

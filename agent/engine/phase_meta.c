@@ -259,6 +259,7 @@ do_all(struct worker *w, const struct meta_loop *loop)
 			break;
 		int64_t end = io_now_ns();
 		tally_end(t, now, end, loop->op_bytes);
+		tally_note(t, end);
 		now = end;
 		done++;
 		if (++i == files) {

@@ -81,7 +81,13 @@ tally_end(struct tally *t, int64_t begin_ns, int64_t end_ns, uint64_t bytes)
 	hist_bump(&s->op_ops[t->op], 1);
 	hist_record(&s->latency[t->op], (uint64_t)(end_ns - begin_ns));
 	t->end_ns = end_ns;
-	if (__builtin_expect(end_ns >= t->step_ns, 0))
+}
+
+/* After tally_end, once for all operations that were seen to end at that instant: notes a step where one is due. */
+static inline void
+tally_note(struct tally *t, int64_t end_ns)
+{
+	if (__builtin_expect(end_ns >= t->step_ns && t->end_ns == end_ns, 0))
 		tally_step(t, end_ns);
 }
 
