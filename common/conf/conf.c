@@ -48,6 +48,13 @@ check_section(struct reading *r, const char *line)
 		return;
 
 	size_t len = strcspn(line + 1, "]\n");
+	const char *rest = line + 1 + len + (line[1 + len] == ']');
+	rest += strspn(rest, " \t\r\n");
+	if (rest[0] != '\0' && rest[0] != ';' && rest[0] != '#') {
+		fail_line(
+		    r, ls_err_set(r->err, LS_E_INVALID, "%s:%d: text after the section's name", r->where, r->line));
+		return;
+	}
 	if (line[1 + len] != ']' || (len == want && memcmp(line + 1, r->section, len) == 0))
 		return;
 	fail_line(r,
@@ -67,6 +74,8 @@ read_line(char *buf, int size, void *arg)
 		return NULL;
 	r->line++;
 	while ((c = getc(r->in)) != EOF && c != '\n') {
+		if (n == 0 && strchr(" \t\r\v\f", c) != NULL && c != '\0')
+			continue; /* inih would take an indented line for more of the value before it */
 		if (c == '\0') {
 			fail_line(r, ls_err_set(r->err, LS_E_INVALID, "%s:%d: has a NUL byte", r->where, r->line));
 			return NULL;
