@@ -126,7 +126,7 @@ dial(const struct cli *cli, struct client *client, struct ls_err *err)
 	if (client->open)
 		return LS_OK;
 	*err = client->why;
-	ls_err_wrap(err, "no connection to lockstepd at %s", client->address);
+	ls_err_wrap(err, "no connection to lockstepd");
 	size_t len = strlen(err->text);
 	if (addr.is_unix)
 		snprintf(err->text + len, sizeof(err->text) - len, "; is lockstepd running? --local N needs none");

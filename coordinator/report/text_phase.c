@@ -8,7 +8,8 @@
 
 #include "common/base/units.h"
 
-#define MIB 1048576.0
+#define MIB          1048576.0
+#define ERRORS_SHOWN 3 /* of each node */
 
 /* Widths of the columns after the name; together with name and indent below TEXT_COLUMNS. */
 enum {
@@ -21,6 +22,8 @@ enum {
 	W_TIME = 8,
 	W_SHARE = 8,
 	W_DEVICE = 11,
+	W_FIGURE = 27,
+	W_AGGREGATE = 15,
 };
 
 static bool
@@ -218,27 +221,6 @@ all_row(struct sink *out, const struct phase_result *phase, const struct text_to
 	sink_printf(out, "\n");
 }
 
-/* "123 MiB/s, 456 op/s" or what of it applies. */
-static const char *
-rate_text(const struct phase_result *phase, const struct rate *rate, char *buf, size_t len)
-{
-	char bytes[32] = "";
-	char ops[32];
-
-	if (!isfinite(rate->ops_per_s) && !isfinite(rate->bytes_per_s)) {
-		snprintf(buf, len, "n/a");
-		return buf;
-	}
-	if (moves_bytes(phase))
-		units_format_rate(rate->bytes_per_s, bytes, sizeof(bytes));
-	if (isfinite(rate->ops_per_s))
-		snprintf(buf, len, "%s%s%s op/s", bytes, bytes[0] != '\0' ? ", " : "",
-		    units_format_count(rate->ops_per_s, ops, sizeof(ops)));
-	else
-		snprintf(buf, len, "%s", bytes);
-	return buf;
-}
-
 static const char *
 ratio_text(double value, char *buf, size_t len)
 {
@@ -249,23 +231,41 @@ ratio_text(double value, char *buf, size_t len)
 	return buf;
 }
 
+/* The four aggregates side by side, never one alone. */
 static void
-together(struct sink *out, const struct phase_result *phase)
+aggregate_table(struct sink *out, const struct phase_result *phase)
 {
 	const struct aggregate *a = &phase->aggregate;
-	const char *cache = a->page_cache ? " into the page cache" : "";
-	char x[96];
-	char y[96];
+	static const char *const heads[] = { "last done", "all active", "first done", "sum of rates" };
+	const struct rate *rates[] = { &a->last_done, &a->all_active, &a->first_done, &a->sum_of_rates };
+
+	sink_printf(out, " %-*s", W_FIGURE, "all together");
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+		text_cell_word(out, W_AGGREGATE, heads[i]);
+	if (moves_bytes(phase)) {
+		sink_printf(out, "\n   %-*s", W_FIGURE - 2, a->page_cache ? "MiB/s into the page cache" : "MiB/s");
+		for (size_t i = 0; i < ARRAY_LEN(rates); i++)
+			text_cell(out, W_AGGREGATE, rates[i]->bytes_per_s / MIB);
+	}
+	sink_printf(out, "\n   %-*s", W_FIGURE - 2, a->page_cache ? "op/s into the page cache" : "op/s");
+	for (size_t i = 0; i < ARRAY_LEN(rates); i++)
+		text_cell(out, W_AGGREGATE, rates[i]->ops_per_s);
+	sink_printf(out, "\n");
+}
+
+static void
+quality_line(struct sink *out, const struct phase_result *phase)
+{
+	const struct aggregate *a = &phase->aggregate;
+	char skew[32];
+	char unsure[32];
 	char r[3][32];
 
-	text_wrap(out, " ", "last done%s: %s | all active%s: %s", cache, rate_text(phase, &a->last_done, x, sizeof(x)),
-	    cache, rate_text(phase, &a->all_active, y, sizeof(y)));
-	text_wrap(out, " ", "first done: %s | sum of rates: %s", rate_text(phase, &a->first_done, x, sizeof(x)),
-	    rate_text(phase, &a->sum_of_rates, y, sizeof(y)));
-	text_wrap(out, " ", "overlap: %s | fairness (Jain): %s | slowest/median node: %s | start skew: %s +/- %s",
+	text_wrap(out, "   ", "overlap %s, fairness %s, slowest/median node %s, start skew %s +/- %s",
 	    ratio_text(a->overlap, r[0], sizeof(r[0])), ratio_text(a->fairness, r[1], sizeof(r[1])),
-	    ratio_text(a->slowest_to_median, r[2], sizeof(r[2])), text_duration(phase->start_skew_ns, x, sizeof(x)),
-	    text_duration(phase->start_skew_uncertainty_ns, y, sizeof(y)));
+	    ratio_text(a->slowest_to_median, r[2], sizeof(r[2])),
+	    text_duration(phase->start_skew_ns, skew, sizeof(skew)),
+	    text_duration(phase->start_skew_uncertainty_ns, unsure, sizeof(unsure)));
 }
 
 static void
@@ -284,7 +284,7 @@ bytes_moved(struct sink *out, const struct phase_result *phase, const struct tex
 		snprintf(device, sizeof(device), "%s read, %s written",
 		    units_format_size(t->device.read_bytes, read, sizeof(read)),
 		    units_format_size(t->device.write_bytes, written, sizeof(written)));
-	text_wrap(out, " ", "application: %s | device: %s | agents: %s CPU, %s network", app, device,
+	text_wrap(out, "   ", "application %s, device %s; agents used %s CPU, %s network", app, device,
 	    units_format_duration(t->agent_cpu_ns, cpu, sizeof(cpu)),
 	    units_format_size(t->agent_net_bytes, read, sizeof(read)));
 }
@@ -298,9 +298,10 @@ failures(struct sink *out, const struct phase_result *phase)
 	for (size_t n = 0; n < phase->nodes_count; n++) {
 		const struct node_result *node = &phase->nodes[n];
 
-		for (size_t i = 0; i < node->error_list_count && i < 3; i++)
-			text_wrap(out, " ! ", "%s: %s", node->node, node->error_list[i].text);
-		if (node->errors > 3)
+		for (size_t i = 0; i < node->error_list_count && i < ERRORS_SHOWN; i++)
+			if (i == 0 || strcmp(node->error_list[i].text, node->error_list[i - 1].text) != 0)
+				text_wrap(out, " ! ", "%s: %s", node->node, node->error_list[i].text);
+		if (node->errors > 1)
 			text_wrap(out, " ! ", "%s: %" PRIu64 " errors in all", node->node, node->errors);
 	}
 }
@@ -321,6 +322,7 @@ text_phase(struct sink *out, const struct results *results, const struct phase_r
 	for (size_t n = 0; n < phase->nodes_count; n++)
 		node_row(out, phase, &phase->nodes[n]);
 	all_row(out, phase, &t);
-	together(out, phase);
+	aggregate_table(out, phase);
+	quality_line(out, phase);
 	bytes_moved(out, phase, &t);
 }
