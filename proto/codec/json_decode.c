@@ -38,18 +38,18 @@ json_error(const struct json_context *context, const struct json_place *place, s
     const char *fmt, ...)
 {
 	bool named = context->what != NULL && context->what[0] != '\0';
-	char sentence[sizeof(err->text)];
+	struct ls_err sentence = { 0 };
 	struct sink where = { 0 };
 	va_list ap;
 
 	if (err == NULL)
 		return rc;
 	va_start(ap, fmt);
-	vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	vsnprintf(sentence.text, sizeof(sentence.text), fmt, ap);
 	va_end(ap);
 	place_write(place, &where);
 	ls_err_set(err, rc, "%s%s%s%s%s", named ? context->what : "", named ? ": " : "",
-	    where.len > 0 ? where.text : "", where.len > 0 ? ": " : "", sentence);
+	    where.len > 0 ? where.text : "", where.len > 0 ? ": " : "", sentence.text);
 	sink_free(&where);
 	return rc;
 }

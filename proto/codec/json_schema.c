@@ -362,7 +362,7 @@ schema_need(struct schema *w, const struct struct_desc *desc)
 			known = w->need[j] == sub;
 		if (known)
 			continue;
-		w->need = ls_grow(w->need, w->need_count, sizeof(*w->need));
+		w->need = ls_grow(w->need, w->need_count, sizeof(const struct struct_desc *));
 		w->need[w->need_count++] = sub;
 	}
 }
