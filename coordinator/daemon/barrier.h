@@ -1,0 +1,61 @@
+/*
+ * The decisions at a phase's barrier: when all are armed and their clocks measured, how far ahead the instant lies, whether commit
+ * may still be sent. Pure: no clock is read and nothing is sent here.
+ */
+#ifndef LS_COORDINATOR_DAEMON_BARRIER_H
+#define LS_COORDINATOR_DAEMON_BARRIER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/clock.h"
+#include "coordinator/daemon/tally.h"
+
+#define BARRIER_LEAD_FLOOR_NS   (3 * NS_PER_MS)
+#define BARRIER_MARGIN_FLOOR_NS (200 * NS_PER_US)
+#define BARRIER_LEAD_MAX_NS     (5 * NS_PER_S)
+#define BARRIER_ATTEMPTS_MAX    5 /* void attempts after which a run fails */
+
+struct barrier {
+	struct tally armed;    /* who has said armed */
+	struct tally measured; /* whose burst of pings is done */
+	struct tally set;      /* who has said set */
+	int64_t worst_rtt_ns;  /* of all in this attempt */
+	unsigned timeouts;     /* attempts at this phase that failed by time: the lead doubles with each */
+	struct ls_mono start;  /* the instant T, once it is chosen */
+	bool committed;
+};
+
+enum barrier_verdict {
+	BARRIER_WAIT = 0, /* somebody is not set yet, and there is time */
+	BARRIER_COMMIT,   /* all set, and commit can still reach them */
+	BARRIER_LATE,     /* the instant is too near */
+};
+
+void barrier_init(struct barrier *b, size_t nodes);
+void barrier_fini(struct barrier *b);
+
+/* A new attempt of those for whom wanted[i] is true; timeouts stays. */
+void barrier_begin(struct barrier *b, const bool *wanted);
+
+/* Answers; false when not expected. rtt_ns: the best round trip to that node. */
+bool barrier_armed(struct barrier *b, size_t i);
+bool barrier_measured(struct barrier *b, size_t i, int64_t rtt_ns);
+bool barrier_set(struct barrier *b, size_t i);
+
+/* A node that is lost is waited for no longer. */
+void barrier_drop(struct barrier *b, size_t i);
+
+/* All armed and measured: T can be chosen. */
+bool barrier_ready(const struct barrier *b);
+
+/* How far ahead of now T is to lie: 4 worst round trips and 3 ms, doubled for each timeout. */
+int64_t barrier_lead_ns(const struct barrier *b);
+
+/* How long before T commit must have left at the latest: a worst round trip, 200 us at least. */
+int64_t barrier_margin_ns(const struct barrier *b);
+
+/* Commit, wait or give the attempt up? */
+enum barrier_verdict barrier_judge(const struct barrier *b, struct ls_mono now);
+
+#endif

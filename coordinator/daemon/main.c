@@ -1,0 +1,66 @@
+/* lockstepd: parse, load, open, run, close. */
+#include <stdio.h>
+
+#include "common/base/log.h"
+#include "common/base/version.h"
+#include "common/conf/conf.h"
+#include "coordinator/daemon/config.h"
+#include "coordinator/daemon/server.h"
+#include "proto/codec/msg.h"
+
+#define EXIT_USAGE 2
+
+static int
+fail(const struct ls_err *err, int status)
+{
+	fprintf(stderr, "lockstepd: %s\n", err->text);
+	return status;
+}
+
+static int
+serve(const struct lockstepd_config *config, int ready_fd)
+{
+	struct daemon *daemon = NULL;
+	struct ls_err err = { 0 };
+	enum ls_rc rc;
+
+	ls_log_init("lockstepd", (enum ls_log_level)config->log_level);
+	rc = server_open(config, &daemon, &err);
+	if (rc == LS_OK)
+		rc = server_run(daemon, ready_fd, &err);
+	server_close(daemon);
+	return rc == LS_OK ? 0 : fail(&err, 1);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct lockstepd_config config;
+	struct options options;
+	struct ls_err err = { 0 };
+	int status = 0;
+
+	if (options_parse(argc, argv, &options, &err) != LS_OK)
+		return fail(&err, EXIT_USAGE);
+	if (options.version) {
+		printf("lockstepd %s (build %s), protocol %d.%d\n", lockstep_version, lockstep_build,
+		    MSG_PROTOCOL_MAJOR, MSG_PROTOCOL_MINOR);
+		goto out;
+	}
+	if (options.help) {
+		options_help();
+		goto out;
+	}
+	if (config_load(&options, &config, &err) != LS_OK) {
+		status = fail(&err, EXIT_USAGE);
+		goto out;
+	}
+	if (options.print_config)
+		conf_print(CONFIG_SECTION, &lockstepd_config_desc, &config, false, stdout);
+	else if (!options.check_config)
+		status = serve(&config, options.ready_fd);
+	field_struct_fini(&lockstepd_config_desc, &config);
+out:
+	options_fini(&options);
+	return status;
+}

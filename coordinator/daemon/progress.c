@@ -1,0 +1,113 @@
+#include "coordinator/daemon/progress.h"
+
+#include <math.h>
+
+#define LAYOUTS 3
+#define DIRS    2
+
+static uint64_t
+add_saturated(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint64_t
+mul_saturated(uint64_t a, uint64_t b)
+{
+	return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
+
+uint64_t
+progress_planned(const struct phase *p, const uint64_t *node_workers, size_t node_count)
+{
+	uint64_t workers = 0, nodes = 0;
+
+	for (size_t i = 0; i < node_count; i++) {
+		workers += node_workers[i];
+		nodes += node_workers[i] > 0;
+	}
+	if (p->time > 0)
+		return 0;
+	if ((phase_kind_info((enum phase_kind)p->kind)->groups & PHASE_META) != 0)
+		return mul_saturated(p->files, workers);
+	if (p->amount > 0)
+		return mul_saturated(p->amount, workers);
+	switch ((enum phase_layout)p->layout) {
+	case LAYOUT_WORKER:
+		return mul_saturated(p->file_size, workers);
+	case LAYOUT_NODE:
+		return mul_saturated(p->file_size, nodes);
+	case LAYOUT_SHARED:
+		return p->file_size;
+	}
+	return 0;
+}
+
+double
+progress_share(const struct phase *p, uint64_t planned, uint64_t done, int64_t elapsed_ns)
+{
+	double share = (double)NAN;
+
+	if (p->time > 0 && elapsed_ns != LS_UNKNOWN_I64)
+		share = (double)elapsed_ns / (double)(p->time + p->warmup);
+	else if (planned > 0)
+		share = (double)done / (double)planned;
+	if (isnan(share))
+		return share;
+	return share < 0.0 ? 0.0 : share > 1.0 ? 1.0 : share;
+}
+
+int64_t
+progress_left_ns(const struct phase *p, double share, int64_t elapsed_ns)
+{
+	if (elapsed_ns == LS_UNKNOWN_I64 || elapsed_ns < 0)
+		return LS_UNKNOWN_I64;
+	if (p->time > 0)
+		return LS_MAX(p->time + p->warmup - elapsed_ns, 0);
+	if (isnan(share) || share < 0.01)
+		return LS_UNKNOWN_I64;
+	return (int64_t)((double)elapsed_ns * (1.0 - share) / share);
+}
+
+uint64_t
+progress_direct_align(const struct job *job)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < job->phases_count; i++) {
+		const struct phase *p = &job->phases[i];
+
+		if (!p->direct || (phase_kind_info((enum phase_kind)p->kind)->groups & PHASE_DATA) == 0)
+			continue;
+		all |= p->record_size | p->file_size | p->amount;
+	}
+	return all & (~all + 1);
+}
+
+void
+progress_footprint(const struct job *job, uint64_t node_count, uint64_t *out_bytes, uint64_t *out_files)
+{
+	uint64_t most[LAYOUTS + DIRS][2] = { { 0, 0 } };
+
+	for (size_t i = 0; i < job->phases_count; i++) {
+		const struct phase *p = &job->phases[i];
+		bool meta = (phase_kind_info((enum phase_kind)p->kind)->groups & PHASE_META) != 0;
+		size_t set = meta ? LAYOUTS + (size_t)p->dirs : (size_t)p->layout;
+		uint64_t bytes = 0, files = 0;
+
+		if (set >= LAYOUTS + DIRS)
+			continue;
+		phase_footprint(p, node_count, mul_saturated(node_count, job_phase_workers(job, p)), &bytes, &files);
+		most[set][0] = LS_MAX(most[set][0], bytes);
+		most[set][1] = LS_MAX(most[set][1], files);
+	}
+	*out_bytes = 0;
+	*out_files = 0;
+	for (size_t set = 0; set < LAYOUTS + DIRS; set++) {
+		*out_bytes = add_saturated(*out_bytes, most[set][0]);
+		*out_files = add_saturated(*out_files, most[set][1]);
+	}
+	/* The wire's integers end there. */
+	*out_bytes = LS_MIN(*out_bytes, (uint64_t)INT64_MAX);
+	*out_files = LS_MIN(*out_files, (uint64_t)INT64_MAX);
+}

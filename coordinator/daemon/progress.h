@@ -1,0 +1,30 @@
+/*
+ * How far a phase is: from its size or its time. Pure.
+ */
+#ifndef LS_COORDINATOR_DAEMON_PROGRESS_H
+#define LS_COORDINATOR_DAEMON_PROGRESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/model/job.h"
+
+/*
+ * What all workers together will have done at the phase's end: bytes or files, as the kind counts; 0 when its time decides.
+ * node_workers[i] workers run on node i.
+ */
+uint64_t progress_planned(const struct phase *phase, const uint64_t *node_workers, size_t node_count);
+
+/* Share 0 to 1 of the phase, NAN when it cannot be told. planned: as above; done in the same unit; elapsed_ns since the start. */
+double progress_share(const struct phase *phase, uint64_t planned, uint64_t done, int64_t elapsed_ns);
+
+/* Time left, LS_UNKNOWN_I64 when it cannot be told. */
+int64_t progress_left_ns(const struct phase *phase, double share, int64_t elapsed_ns);
+
+/* The largest power of two that divides all sizes of direct phases; 0: none is direct. */
+uint64_t progress_direct_align(const struct job *job);
+
+/* What the run needs on the volume at the most: files of equal layout follow each other in place, others stand side by side. */
+void progress_footprint(const struct job *job, uint64_t node_count, uint64_t *out_bytes, uint64_t *out_files);
+
+#endif

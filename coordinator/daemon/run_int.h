@@ -1,0 +1,189 @@
+/*
+ * A run's innards, shared by run*.c, check.c and watch.c.
+ */
+#ifndef LS_COORDINATOR_DAEMON_RUN_INT_H
+#define LS_COORDINATOR_DAEMON_RUN_INT_H
+
+#include "coordinator/daemon/barrier.h"
+#include "coordinator/daemon/run.h"
+#include "coordinator/daemon/run_fsm.h"
+#include "coordinator/daemon/store/records.h"
+
+#define RUN_ID_BYTES   32
+#define RUN_QUEUED_MAX 16 /* events raised while one is being handled */
+#define RUN_NO_VERDICT RUN_QUEUED
+
+/* A node of a run. Its number is its place in run->members and never changes. */
+struct member {
+	struct run *run;
+	size_t index;
+	struct node *node;
+	struct run_member record; /* what the store keeps: info, token, lost */
+	struct loop_timer *loss;  /* grace time of a connection that dropped */
+	char away_why[160];
+	uint64_t workers; /* in the present phase */
+
+	bool prepared;  /* record.info.facts.volume is filled */
+	char *refused;  /* why it refused, owned, or NULL */
+	char *blind_to; /* the node whose token it does not see, owned, or NULL */
+
+	struct clock_estimate used;   /* what T was translated with */
+	struct clock_estimate better; /* of the same instant, best so far */
+	bool used_known;
+
+	struct live_node live; /* last sample of this phase */
+	bool live_known;
+	uint64_t last_done; /* bytes + ops at the last sample that moved */
+
+	bool failed;       /* in the present phase */
+	char *failed_text; /* owned, or NULL */
+};
+
+struct run {
+	struct daemon *daemon;
+	char id[RUN_ID_BYTES];
+	struct job job;
+	char *job_text; /* JSON, made once */
+	bool job_saved, nodes_changed, warnings_changed;
+	bool check_only;
+	int64_t wait_ns;
+	int64_t started_ns;     /* wall clock */
+	struct ls_mono started; /* 0 after a restart */
+	int64_t duration_ns;
+
+	enum run_stage stage;
+	enum run_state verdict; /* RUN_NO_VERDICT until it is known how the run ends */
+	char *reason;
+	bool interrupted; /* taken up after a restart of lockstepd */
+	enum run_event resume_event;
+
+	int events[RUN_QUEUED_MAX];
+	size_t event_count;
+	bool handling;
+	uint64_t stale; /* messages and timers dropped */
+
+	struct member *members;
+	size_t member_count;
+	struct tally answers; /* to what the present stage asked */
+
+	uint64_t phase, repetition, attempt;
+	uint64_t phases_done;
+	bool redo;
+	bool committed; /* the present phase began: it has results to collect */
+	struct barrier barrier;
+	struct tally received, stored;
+	char void_reason[320];
+	bool void_by_time;
+
+	struct ls_mono stage_since, progress_at; /* progress: counters moved, or a result came */
+	struct loop_timer *deadline;
+	struct loop_timer *live;
+
+	char **warnings;
+	size_t warning_count;
+
+	struct session **watchers;
+	size_t watcher_count;
+	bool watched_end; /* the end was told */
+
+	size_t pending; /* writes and reads under way that point here */
+	struct run *next;
+};
+
+/* --- run.c ----------------------------------------------------------------------------------------------------------- */
+
+/* Handles event (and what follows from it) by the table. */
+void run_raise(struct run *run, enum run_event event);
+
+/* How the run will end; the first word counts. */
+void run_decide(struct run *run, enum run_state verdict, const char *fmt, ...) LS_PRINTF(3, 4);
+
+/* One more thing that limits the trust in the run. */
+void run_warn(struct run *run, const char *fmt, ...) LS_PRINTF(2, 3);
+
+struct run *run_new(struct daemon *d, const char *id);
+void run_set_members(struct run *run, size_t count); /* makes members and tallies */
+void run_drop_members(struct run *run);
+void run_add(struct daemon *d, struct run *run); /* at the end of the queue */
+
+/* The run has ended and nothing points to it any more: tells watchers and frees it. */
+void run_release(struct run *run);
+
+/* The present phase. */
+const struct phase *run_phase(const struct run *run);
+uint64_t run_phases_total(const struct run *run);
+
+bool run_epoch_is(const struct run *run, const struct epoch *e);
+struct epoch run_epoch(const struct run *run); /* borrows the id: never ended */
+
+void run_send(struct run *run, size_t i, enum msg_type type, const void *body);
+
+/* Names of those who have not answered, "n1, n3" or "n1, n2 and 14 more"; returns buf. */
+const char *run_missing(const struct run *run, const struct tally *t, char *buf, size_t len);
+
+/* wanted[i] = not lost; heap. */
+bool *run_present(const struct run *run);
+
+/* One sentence from an io_error: "node n2: /path: pwrite at 4096: No space left on device"; returns buf. */
+const char *run_error_text(const struct member *m, const struct io_error *e, char *buf, size_t len);
+
+void run_set_deadline(struct run *run, int64_t ns);
+
+/* A member that is given up. */
+void run_lose(struct run *run, size_t i);
+
+/* --- run_save.c -------------------------------------------------------------------------------------------------------- */
+
+/* Writes the run's row, and the attempt (reason not NULL) or the phase that is over. Returns at once. */
+void run_save(struct run *run);
+void run_save_attempt(struct run *run, const char *reason);
+void run_save_phase(struct run *run, enum phase_state state);
+
+/* --- actions: run_prepare.c, run_phase.c, run_end.c ---------------------------------------------------------------------- */
+
+void run_act_wait(struct run *run);
+void run_act_assign(struct run *run);
+void run_act_verify(struct run *run);
+void run_act_arm(struct run *run);
+void run_act_go(struct run *run);
+void run_act_commit(struct run *run);
+void run_act_await(struct run *run);
+void run_act_void(struct run *run);
+void run_act_retry(struct run *run);
+void run_act_collect(struct run *run);
+void run_act_next(struct run *run);
+void run_act_stop(struct run *run);
+void run_act_clean(struct run *run);
+void run_act_end(struct run *run);
+void run_recount(struct run *run);
+
+void run_send_assign(struct run *run, size_t i);
+void run_send_verify(struct run *run, size_t i);
+void run_send_arm(struct run *run, size_t i);
+void run_send_void(struct run *run, size_t i);
+void run_send_abort(struct run *run, size_t i);
+void run_send_finish(struct run *run, size_t i);
+void run_begin_burst(struct run *run, size_t i);
+
+/* What it means that the deadline of the present stage passed. */
+void run_on_deadline_prepare(struct run *run);
+void run_on_deadline_phase(struct run *run);
+void run_on_deadline_end(struct run *run);
+
+/* All results stored in state COLLECTING? */
+void run_check_results(struct run *run);
+
+/* Why nodes are not there yet, and whether that is final. */
+enum gather_result {
+	GATHER_READY = 0,
+	GATHER_WAIT,    /* a node is missing that may still come */
+	GATHER_REFUSED, /* never, whoever comes */
+};
+enum gather_result run_gather(struct run *run, struct ls_err *err);
+
+/* --- run_restore.c --------------------------------------------------------------------------------------------------------- */
+
+/* RESUMING: are all back that can come back? */
+void run_resume_check(struct run *run);
+
+#endif

@@ -1,0 +1,466 @@
+/* From the queue to prepared nodes: who takes part, assign, one volume. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/version.h"
+#include "coordinator/daemon/check.h"
+#include "coordinator/daemon/progress.h"
+#include "coordinator/daemon/run_int.h"
+#include "coordinator/daemon/watch.h"
+
+#define FACTS_WAIT_NS     (2 * NS_PER_S)  /* an agent that is connected tells its facts within that time */
+#define ASSIGN_WAIT_NS    (15 * NS_PER_S) /* agents give their runner 10 s and refuse themselves */
+#define VERIFY_TIMEOUT_NS (5 * NS_PER_S)
+#define VERIFY_WAIT_NS    (15 * NS_PER_S)
+#define TOKEN_BYTES       16
+
+/* --- who takes part ------------------------------------------------------------------------------------------------------- */
+
+static enum gather_result
+refuse(struct ls_err *err, const char *what)
+{
+	ls_err_set(err, LS_E_REFUSED, "%s", what);
+	return GATHER_REFUSED;
+}
+
+/* The named nodes, in the job's order. */
+static enum gather_result
+pick_named(struct run *run, struct node **picked, size_t *count, struct ls_err *err)
+{
+	*count = run->job.nodes_count;
+	for (size_t i = 0; i < run->job.nodes_count; i++) {
+		struct node *n = registry_find(&run->daemon->registry, run->job.nodes[i]);
+
+		if (n == NULL || n->session == NULL) {
+			ls_err_set(err, LS_E_REFUSED, "node %s is not connected", run->job.nodes[i]);
+			return GATHER_WAIT;
+		}
+		if (!n->facts_known) {
+			ls_err_set(err, LS_E_REFUSED, "node %s has not said what it is", n->name);
+			return GATHER_WAIT;
+		}
+		picked[i] = n;
+	}
+	return GATHER_READY;
+}
+
+/* All that are connected, by name. */
+static enum gather_result
+pick_connected(struct run *run, struct node **picked, size_t *count, struct ls_err *err)
+{
+	const struct registry *r = &run->daemon->registry;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->nodes[i]->session == NULL)
+			continue;
+		if (!r->nodes[i]->facts_known) {
+			ls_err_set(err, LS_E_REFUSED, "node %s has not said what it is", r->nodes[i]->name);
+			return GATHER_WAIT;
+		}
+		picked[n++] = r->nodes[i];
+	}
+	*count = n;
+	if (n >= LS_MAX(run->job.min_nodes, 1))
+		return GATHER_READY;
+	if (n == 0)
+		ls_err_set(err, LS_E_REFUSED, "no agents are connected");
+	else
+		ls_err_set(err, LS_E_REFUSED, "only %zu agents are connected, the job wants at least %llu", n,
+		    (unsigned long long)run->job.min_nodes);
+	return GATHER_WAIT;
+}
+
+static enum gather_result
+check_builds(const struct run *run, struct node *const *picked, size_t count, struct ls_err *err)
+{
+	for (size_t i = 0; i < count && !run->job.allow_mixed_builds; i++) {
+		const struct node *n = picked[i];
+
+		if (strcmp(n->version, lockstep_version) == 0 && strcmp(n->build, lockstep_build) == 0)
+			continue;
+		ls_err_set(err, LS_E_REFUSED,
+		    "node %s runs lockstep %s (build %s), the coordinator %s (build %s); see allow_mixed_builds",
+		    n->name, n->version, n->build, lockstep_version, lockstep_build);
+		return GATHER_REFUSED;
+	}
+	return GATHER_READY;
+}
+
+static void
+make_token(char *out, size_t len)
+{
+	uint8_t random[TOKEN_BYTES] = { 0 };
+	size_t n = 0;
+
+	/* Cannot fail for so few bytes once the kernel is up; zeros would only make a token that is easy to guess. */
+	ssize_t got = getrandom(random, sizeof(random), 0);
+	(void)got;
+	for (size_t i = 0; i < sizeof(random) && n + 3 <= len; i++)
+		n += (size_t)snprintf(out + n, len - n, "%02x", random[i]);
+}
+
+static void
+set_str(char **slot, const char *text)
+{
+	free(*slot);
+	*slot = ls_strdup(text);
+}
+
+/* The node's facts as a copy: JSON is not needed for that, as only strings are owned. */
+static void
+copy_facts(const struct node_facts *from, struct node_facts *to)
+{
+	field_struct_fini(&node_facts_desc, to);
+	*to = *from;
+	for (size_t i = 0; i < node_facts_desc.field_count; i++) {
+		const struct field_desc *f = &node_facts_desc.fields[i];
+		char **slot = (char **)(void *)((char *)to + f->offset);
+
+		if (f->kind == FIELD_STR)
+			*slot = ls_strdup(*slot);
+	}
+	to->volume = NULL;
+}
+
+static void
+adopt(struct run *run, struct node *const *picked, size_t count)
+{
+	run_set_members(run, count);
+	for (size_t i = 0; i < count; i++) {
+		struct member *m = &run->members[i];
+		char token[2 * TOKEN_BYTES + 1];
+
+		make_token(token, sizeof(token));
+		set_str(&m->record.token, token);
+		set_str(&m->record.info.name, picked[i]->name);
+		set_str(&m->record.info.address, picked[i]->address);
+		copy_facts(&picked[i]->facts, &m->record.info.facts);
+		clock_sync_fill(&picked[i]->clock, ls_mono_now(), &m->record.info.clock);
+		m->node = picked[i];
+		picked[i]->run = run;
+		picked[i]->member = i;
+	}
+}
+
+enum gather_result
+run_gather(struct run *run, struct ls_err *err)
+{
+	size_t room = LS_MAX(run->daemon->registry.count, run->job.nodes_count);
+	struct node **picked = ls_calloc(room + 1, sizeof(struct node *));
+	enum gather_result result;
+	size_t count = 0;
+
+	if (run->job.nodes_count > 0 && run->job.nodes_count < run->job.min_nodes)
+		result = refuse(err, "the job names fewer nodes than its min_nodes");
+	else if (run->job.nodes_count > 0)
+		result = pick_named(run, picked, &count, err);
+	else
+		result = pick_connected(run, picked, &count, err);
+	if (result == GATHER_READY)
+		result = check_builds(run, picked, count, err);
+	if (result == GATHER_READY)
+		adopt(run, picked, count);
+	free(picked);
+	return result;
+}
+
+static bool
+facts_outstanding(const struct daemon *d)
+{
+	for (size_t i = 0; i < d->registry.count; i++)
+		if (d->registry.nodes[i]->session != NULL && !d->registry.nodes[i]->facts_known)
+			return true;
+	return false;
+}
+
+void
+run_act_wait(struct run *run)
+{
+	struct ls_err err = { 0 };
+	int64_t wait_ns = LS_MAX(run->wait_ns, facts_outstanding(run->daemon) ? FACTS_WAIT_NS : 0);
+
+	switch (run_gather(run, &err)) {
+	case GATHER_READY:
+		run_raise(run, EV_NODES_READY);
+		return;
+	case GATHER_WAIT:
+		if (loop_timer_armed(run->deadline))
+			return;
+		if (wait_ns > 0) {
+			run_set_deadline(run, wait_ns);
+			watch_tell(run, err.text);
+			return;
+		}
+		break;
+	case GATHER_REFUSED:
+		break;
+	}
+	run_decide(run, RUN_REFUSED, "%s", err.text);
+	run_raise(run, EV_REFUSED);
+}
+
+/* --- assign ---------------------------------------------------------------------------------------------------------------- */
+
+void
+run_send_assign(struct run *run, size_t i)
+{
+	struct msg_assign m;
+	const struct member *member = &run->members[i];
+
+	msg_body_init(MSG_ASSIGN, &m);
+	msg_body_fini(MSG_ASSIGN, &m);
+	m.run = run->id;
+	m.job = run->job; /* borrowed, without its phases */
+	m.job.phases = NULL;
+	m.job.phases_count = 0;
+	m.node = member->record.info.name;
+	m.node_index = i;
+	m.node_count = run->member_count;
+	m.token = member->record.token;
+	m.max_workers = 1;
+	for (size_t p = 0; p < run->job.phases_count; p++) {
+		const struct phase *phase = &run->job.phases[p];
+
+		m.max_workers = LS_MAX(m.max_workers, job_phase_workers(&run->job, phase));
+		m.need_io_uring |= phase->engine == ENGINE_IO_URING;
+		m.need_libaio |= phase->engine == ENGINE_LIBAIO;
+	}
+	progress_footprint(&run->job, run->member_count, &m.need_bytes, &m.need_files);
+	m.direct_align = progress_direct_align(&run->job);
+	run_send(run, i, MSG_ASSIGN, &m);
+}
+
+void
+run_act_assign(struct run *run)
+{
+	bool *wanted = run_present(run);
+
+	tally_reset(&run->answers, wanted);
+	free(wanted);
+	run_set_deadline(run, ASSIGN_WAIT_NS);
+	for (size_t i = 0; i < run->member_count; i++)
+		run_send_assign(run, i);
+	run_save(run);
+	watch_tell(run, NULL);
+}
+
+static void
+warn_from_check(const struct check_row *row, void *arg)
+{
+	struct run *run = arg;
+
+	if (run->check_only) {
+		watch_checked(run, row);
+		return;
+	}
+	/* Memory, clocks and the like have their gates in each phase's result. */
+	if (row->level == CHECK_OK || strcmp(row->check, "memory") == 0 || strcmp(row->check, "clock") == 0 ||
+	    strcmp(row->check, "space") == 0)
+		return;
+	if (row->node != NULL)
+		run_warn(run, "%s: node %s: %s", row->check, row->node, row->text);
+	else
+		run_warn(run, "%s: %s", row->check, row->text);
+}
+
+static enum check_level
+check_all(struct run *run)
+{
+	struct check_input in = { .job = &run->job, .count = run->member_count };
+	struct check_node *nodes = ls_calloc(run->member_count + 1, sizeof(*nodes));
+	enum check_level worst;
+
+	progress_footprint(&run->job, run->member_count, &in.need_bytes, &in.need_files);
+	for (size_t i = 0; i < run->member_count; i++) {
+		struct member *m = &run->members[i];
+
+		clock_sync_fill(&m->node->clock, ls_mono_now(), &m->record.info.clock);
+		nodes[i] = (struct check_node){
+			.info = &m->record.info,
+			.version = m->node->version,
+			.build = m->node->build,
+			.refused = m->refused,
+			.blind_to = m->blind_to,
+		};
+	}
+	in.nodes = nodes;
+	worst = check_nodes(&in, warn_from_check, run);
+	free(nodes);
+	return worst;
+}
+
+static void
+check_prepared(struct run *run)
+{
+	if (!tally_complete(&run->answers))
+		return;
+	for (size_t i = 0; i < run->member_count; i++) {
+		if (run->members[i].refused == NULL)
+			continue;
+		if (run->check_only)
+			check_all(run);
+		run_decide(run, RUN_REFUSED, "node %s: %s", run->members[i].record.info.name, run->members[i].refused);
+		run_raise(run, EV_REFUSED);
+		return;
+	}
+	run_raise(run, EV_ALL_PREPARED);
+}
+
+void
+run_on_prepared(struct run *run, size_t i, struct msg_prepared *m)
+{
+	struct node_facts *facts = &run->members[i].record.info.facts;
+
+	if (run->stage != STAGE_ASSIGNING || !tally_give(&run->answers, i)) {
+		run->stale++;
+		return;
+	}
+	if (facts->volume == NULL)
+		facts->volume = ls_calloc(1, sizeof(*facts->volume));
+	field_struct_fini(&volume_facts_desc, facts->volume);
+	*facts->volume = m->volume;
+	field_struct_init(&volume_facts_desc, &m->volume);
+	run->members[i].prepared = true;
+	run->nodes_changed = true;
+	check_prepared(run);
+}
+
+void
+run_on_refused(struct run *run, size_t i, const struct msg_refused *m)
+{
+	const char *text =
+	    m->error.text != NULL && m->error.text[0] != '\0' ? m->error.text : "refused without a reason";
+
+	if (run->stage == STAGE_VERIFYING) {
+		run_decide(run, RUN_REFUSED, "node %s: %s", run->members[i].record.info.name, text);
+		run_raise(run, EV_REFUSED);
+		return;
+	}
+	if (run->stage != STAGE_ASSIGNING || !tally_give(&run->answers, i)) {
+		run->stale++;
+		return;
+	}
+	set_str(&run->members[i].refused, text);
+
+	/* A check tells about all nodes; a run is over with the first that refuses. */
+	if (!run->check_only) {
+		run_decide(run, RUN_REFUSED, "node %s: %s", run->members[i].record.info.name, text);
+		run_raise(run, EV_REFUSED);
+		return;
+	}
+	check_prepared(run);
+}
+
+/* --- one volume -------------------------------------------------------------------------------------------------------------- */
+
+void
+run_send_verify(struct run *run, size_t i)
+{
+	struct msg_verify_volume m = { .run = run->id, .timeout_ns = VERIFY_TIMEOUT_NS };
+
+	m.tokens_count = i == 0 ? run->member_count : 1;
+	m.tokens = ls_calloc(m.tokens_count, sizeof(*m.tokens));
+	for (size_t k = 0; k < m.tokens_count; k++) {
+		m.tokens[k].node = run->members[k].record.info.name;
+		m.tokens[k].token = run->members[k].record.token;
+	}
+	run_send(run, i, MSG_VERIFY_VOLUME, &m);
+	free(m.tokens);
+}
+
+void
+run_act_verify(struct run *run)
+{
+	bool *wanted = run_present(run);
+
+	tally_reset(&run->answers, wanted);
+	free(wanted);
+	run_set_deadline(run, VERIFY_WAIT_NS);
+	for (size_t i = 0; i < run->member_count; i++)
+		run_send_verify(run, i);
+}
+
+/* A reason against the run among what the nodes saw of the volume; decides it. */
+static bool
+volume_refused(struct run *run)
+{
+	for (size_t i = 0; i < run->member_count; i++) {
+		const struct member *m = &run->members[i];
+		const struct volume_facts *v = m->record.info.facts.volume;
+		const char *want = run->job.expect_fs;
+
+		if (m->blind_to != NULL && !run->job.allow_separate_volumes)
+			run_decide(run, RUN_REFUSED,
+			    "node %s: %s is not one volume: it does not see the file of node %s", m->record.info.name,
+			    run->job.path, m->blind_to);
+		else if (want != NULL && want[0] != '\0' && v != NULL && v->fs_type != NULL &&
+		    strcmp(v->fs_type, want) != 0)
+			run_decide(run, RUN_REFUSED, "node %s: %s lies on %s, not on %s", m->record.info.name,
+			    run->job.path, v->fs_type, want);
+		else
+			continue;
+		return true;
+	}
+	return false;
+}
+
+static void
+check_verified(struct run *run)
+{
+	if (!tally_complete(&run->answers))
+		return;
+	if (run->check_only) {
+		enum check_level worst = check_all(run);
+
+		if (worst == CHECK_FAILED)
+			run_decide(run, RUN_REFUSED, "the check found what would refuse a run");
+		run_raise(run, EV_CHECKED);
+		return;
+	}
+	if (volume_refused(run)) {
+		run_raise(run, EV_REFUSED);
+		return;
+	}
+	check_all(run);
+	run_raise(run, EV_ALL_VERIFIED);
+}
+
+void
+run_on_verified(struct run *run, size_t i, const struct msg_volume_verified *m)
+{
+	if (run->stage != STAGE_VERIFYING || !tally_give(&run->answers, i)) {
+		run->stale++;
+		return;
+	}
+	if (m->missing_count > 0)
+		set_str(&run->members[i].blind_to, m->missing[0]);
+	check_verified(run);
+}
+
+void
+run_on_deadline_prepare(struct run *run)
+{
+	struct ls_err err = { 0 };
+	char names[512];
+
+	if (run->stage == STAGE_WAITING) {
+		if (run_gather(run, &err) == GATHER_READY) {
+			run_raise(run, EV_NODES_READY);
+			return;
+		}
+		run_decide(run, RUN_REFUSED, "%s", err.text);
+	} else if (run->stage == STAGE_RESUMING) {
+		run_decide(run, RUN_FAILED,
+		    "interrupted: the coordinator was restarted and not all nodes came back: %s",
+		    run_missing(run, &run->answers, names, sizeof(names)));
+	} else {
+		run_decide(run, RUN_REFUSED, "no answer within %lld s from %s", ASSIGN_WAIT_NS / NS_PER_S,
+		    run_missing(run, &run->answers, names, sizeof(names)));
+	}
+	run_raise(run, EV_DEADLINE);
+}

@@ -1,0 +1,254 @@
+#include "coordinator/daemon/server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/svc/svc.h"
+#include "coordinator/daemon/collect.h"
+#include "coordinator/daemon/run.h"
+#include "coordinator/daemon/session.h"
+#include "proto/codec/msg.h"
+
+#define SOCKET_MODE    0660
+#define SESSIONS_EXTRA 256 /* connections beyond nodes and operators: those that have not said hello yet */
+
+void
+daemon_write(struct daemon *d, loop_fn work, loop_fn done, void *arg)
+{
+	if (d->stopping)
+		done(arg);
+	else
+		offload_submit(d->writer, work, done, arg);
+}
+
+void
+daemon_read(struct daemon *d, loop_fn work, loop_fn done, void *arg)
+{
+	if (d->stopping)
+		done(arg);
+	else
+		offload_submit(d->reader, work, done, arg);
+}
+
+/* --- accepting ---------------------------------------------------------------------------------------------------------------- */
+
+static bool
+is_full(const struct daemon *d)
+{
+	return d->session_count >= d->config->max_nodes + d->config->max_operators + SESSIONS_EXTRA;
+}
+
+static void
+accept_on(struct daemon *d, int fd, struct tls_ctx *tls)
+{
+	if (is_full(d)) {
+		ls_log(LS_LOG_WARN, "connection not accepted", "why=\"%zu connections are open\"", d->session_count);
+		close(fd);
+		return;
+	}
+	session_accept(d, fd, tls);
+}
+
+static void
+on_tls(int fd, void *arg)
+{
+	struct daemon *d = arg;
+
+	accept_on(d, fd, d->tls);
+}
+
+static void
+on_unix(int fd, void *arg)
+{
+	accept_on(arg, fd, NULL);
+}
+
+static bool
+set_text(const char *s)
+{
+	return s != NULL && s[0] != '\0';
+}
+
+static enum ls_rc
+open_listeners(struct daemon *d, struct ls_err *err)
+{
+	const struct lockstepd_config *c = d->config;
+	const struct tls_files files = {
+		.ca = c->ca, .cert = c->cert, .key = c->key, .crl = set_text(c->crl) ? c->crl : NULL
+	};
+	enum ls_rc rc = LS_OK;
+
+	if (set_text(c->listen)) {
+		rc = tls_ctx_new(TLS_SERVER, &files, MSG_ALPN, &d->tls, err);
+		if (rc == LS_OK)
+			rc = listener_new(d->loop, c->listen, 0, on_tls, d, &d->tls_listener, err);
+	}
+	if (rc == LS_OK && set_text(c->socket)) {
+		char *address = ls_asprintf("unix:%s", c->socket);
+
+		rc = listener_new(d->loop, address, SOCKET_MODE, on_unix, d, &d->unix_listener, err);
+		free(address);
+	}
+	return rc;
+}
+
+/* --- life ---------------------------------------------------------------------------------------------------------------------- */
+
+static void
+read_boot_id(char *out, size_t len)
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	out[0] = '\0';
+	if (f == NULL)
+		return;
+	if (fgets(out, (int)len, f) == NULL)
+		out[0] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	fclose(f);
+}
+
+static enum ls_rc
+open_store(struct daemon *d, struct ls_err *err)
+{
+	enum ls_rc rc = store_open(d->config->store, STORE_WRITER, &d->store, err);
+
+	if (rc == LS_OK)
+		rc = store_open(d->config->store, STORE_READER, &d->store_reader, err);
+	if (rc == LS_OK)
+		rc = offload_new(d->loop, "store-write", &d->writer, err);
+	if (rc == LS_OK)
+		rc = offload_new(d->loop, "store-read", &d->reader, err);
+	return rc;
+}
+
+enum ls_rc
+server_open(const struct lockstepd_config *config, struct daemon **out, struct ls_err *err)
+{
+	struct daemon *d = ls_calloc(1, sizeof(*d));
+	enum ls_rc rc;
+
+	d->config = config;
+	read_boot_id(d->boot_id, sizeof(d->boot_id));
+	registry_init(&d->registry, config->max_nodes);
+	rc = loop_new(&d->loop, err);
+	if (rc == LS_OK)
+		rc = open_store(d, err);
+	if (rc == LS_OK) {
+		d->collector = collector_new(d);
+		rc = run_restore_all(d, err);
+	}
+	if (rc == LS_OK)
+		rc = open_listeners(d, err);
+	if (rc != LS_OK) {
+		server_close(d);
+		return rc;
+	}
+	*out = d;
+	return LS_OK;
+}
+
+void
+server_close(struct daemon *d)
+{
+	if (d == NULL)
+		return;
+	d->stopping = true;
+	listener_free(d->tls_listener);
+	listener_free(d->unix_listener);
+	session_end_all(d);
+
+	/* What was submitted is written; what is done then finds d->stopping and begins nothing. */
+	offload_free(d->writer);
+	offload_free(d->reader);
+	run_free_all(d);
+	collector_free(d->collector);
+	loop_free(d->loop);
+	tls_ctx_free(d->tls);
+	registry_fini(&d->registry);
+	store_close(d->store_reader);
+	store_close(d->store);
+	free(d);
+}
+
+static void
+on_stop(void *arg)
+{
+	struct daemon *d = arg;
+
+	ls_log(LS_LOG_INFO, "stopping", NULL);
+	loop_stop(d->loop);
+}
+
+static void
+on_reload(void *arg)
+{
+	struct daemon *d = arg;
+	struct ls_err err = { 0 };
+
+	if (d->tls == NULL)
+		return;
+	if (tls_ctx_reload(d->tls, &err) == LS_OK)
+		ls_log(LS_LOG_INFO, "certificates read again", NULL);
+	else
+		ls_log(LS_LOG_ERROR, "certificates not read, the old ones stay", "why=\"%s\"", err.text);
+}
+
+static void
+say_ready(const struct daemon *d, int fd)
+{
+	char line[1024];
+	const char *socket_path = d->unix_listener != NULL ? d->config->socket : "";
+	int n = snprintf(line, sizeof(line), "listen=%s socket=%s\n",
+	    d->tls_listener != NULL ? listener_address(d->tls_listener) : "", socket_path);
+
+	ls_log(LS_LOG_INFO, "ready", "listen=%s socket=%s store=%s",
+	    d->tls_listener != NULL ? listener_address(d->tls_listener) : "-",
+	    socket_path[0] != '\0' ? socket_path : "-", d->config->store);
+	if (fd < 0)
+		return;
+	if (n > 0 && write(fd, line, (size_t)n) != n)
+		ls_log(LS_LOG_WARN, "nobody reads the ready line", NULL);
+	close(fd);
+}
+
+/* Started by `lockstep run --local`: nothing is left when that ends. */
+static void
+die_with_parent(void)
+{
+	const char *want = getenv("LOCKSTEP_DIE_WITH_PARENT");
+	pid_t parent = getppid();
+
+	if (want == NULL || strcmp(want, "1") != 0)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent || parent == 1)
+		raise(SIGTERM); /* it was gone before we asked */
+}
+
+enum ls_rc
+server_run(struct daemon *d, int ready_fd, struct ls_err *err)
+{
+	struct loop_signal *term = loop_signal_new(d->loop, SIGTERM, on_stop, d);
+	struct loop_signal *interrupt = loop_signal_new(d->loop, SIGINT, on_stop, d);
+	struct loop_signal *reload = loop_signal_new(d->loop, SIGHUP, on_reload, d);
+	struct svc *svc = svc_new(d->loop);
+	enum ls_rc rc;
+
+	die_with_parent();
+	say_ready(d, ready_fd);
+	svc_ready(svc, "serving");
+	rc = loop_run(d->loop, err);
+	svc_stopping(svc);
+	svc_free(svc);
+	loop_signal_free(reload);
+	loop_signal_free(interrupt);
+	loop_signal_free(term);
+	return rc;
+}

@@ -1,0 +1,222 @@
+#include "coordinator/daemon/watch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+#include "coordinator/daemon/operator.h"
+#include "coordinator/daemon/progress.h"
+
+#define LIVE_NS          (300 * NS_PER_MS)
+#define LIVE_PENDING_MAX (256U << 10) /* a watcher that reads slowly gets fewer live events, never fewer others */
+
+static const char *
+member_state(const struct run *run, size_t i)
+{
+	const struct member *m = &run->members[i];
+
+	if (m->record.lost)
+		return "lost";
+	if (m->node->session == NULL)
+		return "away";
+	if (m->failed)
+		return "failed";
+	if (tally_given(&run->received, i))
+		return "done";
+	if (run->stage == STAGE_ARMING)
+		return tally_given(&run->barrier.armed, i) ? "armed" : "preparing";
+	if (run->stage == STAGE_SETTING)
+		return "armed";
+	return run->committed ? "running" : "preparing";
+}
+
+/* Borrows from the members: only the array is freed. */
+static void
+fill_nodes(const struct run *run, struct msg_run_event *e)
+{
+	e->nodes = ls_calloc(run->member_count + 1, sizeof(*e->nodes));
+	e->nodes_count = run->member_count;
+	for (size_t i = 0; i < run->member_count; i++) {
+		const struct member *m = &run->members[i];
+		struct live_node *n = &e->nodes[i];
+
+		if (m->live_known) {
+			*n = m->live;
+		} else {
+			n->bytes_per_s = n->ops_per_s = (double)NAN;
+			n->workers = m->workers;
+		}
+		n->node = m->record.info.name;
+		if (!m->live_known || m->live.state == NULL || m->live.state[0] == '\0' ||
+		    strcmp(member_state(run, i), "running") != 0)
+			n->state = (char *)(uintptr_t)member_state(run, i);
+	}
+}
+
+static void
+fill_progress(const struct run *run, struct msg_run_event *e)
+{
+	const struct phase *p = run_phase(run);
+	uint64_t *workers = ls_calloc(run->member_count + 1, sizeof(*workers));
+	bool bytes = phase_kind_info((enum phase_kind)p->kind)->unit == PHASE_BYTES;
+	uint64_t done = 0;
+
+	for (size_t i = 0; i < run->member_count; i++) {
+		workers[i] = run->members[i].workers;
+		if (run->members[i].live_known)
+			done += bytes ? run->members[i].live.bytes : run->members[i].live.ops;
+	}
+	if (run->barrier.start.ns > 0)
+		e->elapsed_ns = LS_MAX(ls_mono_now().ns - run->barrier.start.ns, 0);
+	e->progress = progress_share(p, progress_planned(p, workers, run->member_count), done, e->elapsed_ns);
+	e->left_ns = progress_left_ns(p, e->progress, e->elapsed_ns);
+	free(workers);
+}
+
+static void
+fill_event(const struct run *run, const char *text, struct msg_run_event *e)
+{
+	*e = (struct msg_run_event){
+		.run = (char *)(uintptr_t)run->id,
+		.state = (int)run_state(run),
+		.phase = run->phase,
+		.repetition = run->repetition,
+		.attempt = run->attempt,
+		.title = (char *)(uintptr_t)phase_title(run_phase(run)),
+		.phases_total = run_phases_total(run),
+		.phases_done = run->phases_done,
+		.progress = (double)NAN,
+		.elapsed_ns = LS_UNKNOWN_I64,
+		.left_ns = LS_UNKNOWN_I64,
+		.text = (char *)(uintptr_t)text,
+	};
+	if (run->stage == STAGE_RUNNING || run->stage == STAGE_COLLECTING)
+		fill_progress(run, e);
+	if (run->stage != STAGE_ENDED && run->member_count > 0)
+		fill_nodes(run, e);
+}
+
+static void
+tell(struct run *run, const char *text, struct session *only, bool live)
+{
+	struct msg_run_event e;
+
+	if (run->watcher_count == 0 && only == NULL)
+		return;
+	if (run->check_only)
+		return;
+	fill_event(run, text, &e);
+	if (only != NULL)
+		session_send(only, MSG_RUN_EVENT, &e);
+	for (size_t i = 0; only == NULL && i < run->watcher_count; i++) {
+		struct session *s = run->watchers[i];
+
+		if (!s->quiet && !(live && conn_output_pending(s->conn) > LIVE_PENDING_MAX))
+			session_send(s, MSG_RUN_EVENT, &e);
+	}
+	free(e.nodes);
+}
+
+void
+watch_tell(struct run *run, const char *text)
+{
+	tell(run, text, NULL, false);
+}
+
+void
+watch_tell_one(struct run *run, struct session *s, const char *text)
+{
+	tell(run, text, s, false);
+}
+
+void
+watch_pace(struct run *run)
+{
+	bool live = run->watcher_count > 0 && run->stage >= STAGE_ARMING && run->stage <= STAGE_VOIDING;
+
+	if (!live)
+		loop_timer_cancel(run->live);
+	else if (!loop_timer_armed(run->live))
+		loop_timer_set(run->live, LIVE_NS);
+}
+
+void
+watch_tick(void *arg)
+{
+	struct run *run = arg;
+
+	tell(run, NULL, NULL, true);
+	watch_pace(run);
+}
+
+static enum done_outcome
+outcome_of(enum run_state state)
+{
+	if (state == RUN_FINISHED)
+		return DONE_OK;
+	return state == RUN_REFUSED ? DONE_REFUSED : DONE_FAILED;
+}
+
+void
+watch_end(struct run *run)
+{
+	struct msg_run_event e;
+	struct msg_aborted aborted = { .run = run->id };
+
+	run->watched_end = true;
+	fill_event(run, run->reason, &e);
+	e.end = true;
+	while (run->watcher_count > 0) {
+		struct session *s = run->watchers[--run->watcher_count];
+
+		s->watched = NULL;
+		if (s->quiet) {
+			session_send(s, MSG_ABORTED, &aborted);
+			operator_done(s, DONE_OK, NULL);
+			continue;
+		}
+		if (!run->check_only)
+			session_send(s, MSG_RUN_EVENT, &e);
+		operator_done(s, outcome_of(run->verdict), run->reason);
+	}
+	free(e.nodes);
+}
+
+void
+watch_checked(struct run *run, const struct check_row *row)
+{
+	struct msg_checked m = { .row = *row };
+
+	for (size_t i = 0; i < run->watcher_count; i++)
+		session_send(run->watchers[i], MSG_CHECKED, &m);
+}
+
+void
+run_watch(struct run *run, struct session *s, bool quiet)
+{
+	s->watched = run;
+	s->quiet = quiet;
+	run->watchers = ls_grow(run->watchers, run->watcher_count, sizeof(struct session *));
+	run->watchers[run->watcher_count++] = s;
+	if (!quiet)
+		watch_tell_one(run, s, NULL);
+	watch_pace(run);
+}
+
+void
+run_unwatch(struct session *s)
+{
+	struct run *run = s->watched;
+
+	if (run == NULL)
+		return;
+	s->watched = NULL;
+	for (size_t i = 0; i < run->watcher_count; i++) {
+		if (run->watchers[i] != s)
+			continue;
+		run->watchers[i] = run->watchers[--run->watcher_count];
+		break;
+	}
+	watch_pace(run);
+}
