@@ -2,7 +2,7 @@
  * The I/O engine: worker threads that do a phase's operations when told the instant. Knows nothing of JSON, messages or the
  * network: a phase description in, counters and histograms out (agent/shm/counters.h).
  *
- * Use, all from one thread (the runner's main thread):
+ * Use, by one thread at a time; engine_stop also while another is in engine_arm or engine_flush:
  *	engine_new -> (engine_arm -> engine_go -> [event] -> engine_left -> engine_flush)* -> engine_free -> engine_clean_*
  * engine_stop may come at any time. An attempt that is void needs no call of its own: engine_stop if it was started, wait until
  * all have left, and the next engine_arm (with redo) puts the files back.
