@@ -103,10 +103,50 @@ static const struct session_events session_events = { make_hello, on_frame, on_u
 /* --- what a run asks --- */
 
 static bool
-port_send(const char *text, size_t len, void *arg)
+send_now(const char *text, size_t len, void *arg)
 {
 	struct agent *agent = arg;
 	return agent->session && session_send(agent->session, text, len);
+}
+
+/* A message that waits for the disk. */
+struct held {
+	struct agent *agent;
+	char *text;
+	size_t len;
+};
+
+static void
+held_nothing(void *arg)
+{
+	(void)arg;
+}
+
+static void
+held_send(void *arg)
+{
+	struct held *held = arg;
+
+	held->agent->held--;
+	send_now(held->text, held->len, held->agent);
+	free(held->text);
+	free(held);
+}
+
+/* "aborted" must not be there before the result that it follows, which is sent when the disk has it: the same way for both. */
+static bool
+port_send(const char *text, size_t len, void *arg)
+{
+	struct agent *agent = arg;
+
+	if (spool_writing(agent->spool) == 0 && agent->held == 0)
+		return send_now(text, len, agent);
+
+	struct held *held = ls_malloc(sizeof(*held));
+	*held = (struct held){ .agent = agent, .text = ls_strndup(text, len), .len = len };
+	agent->held++;
+	offload_submit(agent->disk, held_nothing, held_send, held);
+	return session_state(agent->session) == SESSION_UP;
 }
 
 static size_t
@@ -214,7 +254,7 @@ on_quit_poll(void *arg)
 
 	if (agent->quit_poll_until.ns == 0)
 		agent->quit_poll_until.ns = now.ns + QUIT_FLUSH_NS;
-	bool busy = spool_writing(agent->spool) > 0 || session_unsent(agent->session) > 0 || has_children();
+	bool busy = offload_pending(agent->disk) > 0 || session_unsent(agent->session) > 0 || has_children();
 	if (busy && now.ns < agent->quit_poll_until.ns)
 		loop_timer_set(agent->quit_poll, QUIT_POLL_NS);
 	else
@@ -326,7 +366,7 @@ open_disk(struct agent *agent, struct ls_err *err)
 	if (!rc)
 		rc = offload_new(agent->loop, "spool", &agent->disk, err);
 	if (!rc)
-		rc = spool_new(dir, agent->disk, port_send, agent, &agent->spool, err);
+		rc = spool_new(dir, agent->disk, send_now, agent, &agent->spool, err);
 	if (!rc)
 		rc = assignments_new(dir, agent->disk, &agent->assignments, err);
 	return rc;
