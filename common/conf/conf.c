@@ -117,6 +117,9 @@ take_key(struct reading *r, const char *section, const char *key, const char *va
 	if (strcmp(section, r->section) != 0)
 		return ls_err_set(r->err, LS_E_INVALID, "%s:%d: '%.64s' stands outside of section [%s]", r->where,
 		    r->line, key, r->section);
+	if (value[0] == ';') /* "key =;x": a comment to people, a value to inih */
+		return ls_err_set(
+		    r->err, LS_E_INVALID, "%s:%d: value of '%.64s' begins with a semicolon", r->where, r->line, key);
 	if (f != NULL && !is_list(f) && r->seen[f - r->desc->fields])
 		return ls_err_set(r->err, LS_E_INVALID, "%s:%d: '%s' is given a second time", r->where, r->line, key);
 

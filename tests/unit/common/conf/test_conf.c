@@ -120,6 +120,7 @@ static const struct {
 	    "f.conf:3: 'verbose' is given" },
 	{ "continued value", "[sample]\nmotto = a\n  b\n", LS_E_INVALID, "f.conf:3: neither" },
 	{ "indented key", "[sample]\nmotto = a\n  backlog = x\n", LS_E_INVALID, "f.conf:3: backlog = x" },
+	{ "comment without a blank", "[sample]\nmotto =;a\n", LS_E_INVALID, "f.conf:2: value of 'motto' begins" },
 	{ "text after the section", "[sample] motto = a\n", LS_E_INVALID, "f.conf:1: text after" },
 	{ "bool", "[sample]\nverbose = maybe\n", LS_E_INVALID, "yes or no" },
 	{ "integer with a tail", "[sample]\nbacklog = 7x\n", LS_E_INVALID, "an integer" },
