@@ -253,6 +253,8 @@ assemble_run(struct store *store, const char *run, struct results *out, struct l
 	field_struct_fini(&job_desc, &r.run.job);
 	r.run.job = s.job;
 	memset(&s.job, 0, sizeof(s.job));
+	if (rc == LS_OK)
+		results_add_quality_warnings(&r);
 out:
 	source_fini(&s);
 	store_run_fini(&row);
