@@ -315,6 +315,18 @@ client_expect(struct client *client, enum msg_type type, struct msg *out, struct
 	return rc;
 }
 
+/* The done after a whole answer. */
+static enum ls_rc
+expect_end(struct client *client, struct ls_err *err)
+{
+	struct msg msg;
+	enum ls_rc rc = client_expect(client, MSG_DONE, &msg, err);
+
+	if (rc == LS_OK)
+		msg_fini(&msg);
+	return rc;
+}
+
 enum ls_rc
 client_export(struct client *client, const char *run, char **out, size_t *out_len, struct ls_err *err)
 {
@@ -342,6 +354,8 @@ client_export(struct client *client, const char *run, char **out, size_t *out_le
 		parts = p->parts;
 		msg_fini(&msg);
 	}
+	if (rc == LS_OK)
+		rc = expect_end(client, err);
 	if (rc != LS_OK) {
 		sink_free(&text);
 		return rc;

@@ -21,7 +21,7 @@ struct follow {
 	unsigned interrupted; /* how often Ctrl-C came and is not yet dealt with */
 	bool terminate;       /* a signal that is no question */
 	bool child_ended;
-	bool aborting;
+	bool aborting, finished; /* finished: lockstepd has no more to say */
 	const char *abort_wanted; /* reason, while the run has no id yet */
 
 	struct loop_fd *keys; /* set while the question stands */
@@ -223,6 +223,9 @@ on_done(struct follow *f, const struct msg_done *done, struct ls_err *err)
 {
 	const char *text = done->text != NULL ? done->text : "no reason given";
 
+	f->finished = true;
+	if (f->out->ended) /* the last event has said it already */
+		return LS_OK;
 	if (done->outcome == DONE_REFUSED) {
 		snprintf(f->out->text, sizeof(f->out->text), "%s", text);
 		f->out->state = RUN_REFUSED;
@@ -285,7 +288,7 @@ follow_run(struct client *client, const struct follow_options *options, struct f
 		f.child_ended = true;
 		client_wake(client);
 	}
-	while (rc == LS_OK && !out->ended && !out->detached) {
+	while (rc == LS_OK && !f.finished && !out->detached) {
 		struct msg msg;
 		bool message;
 

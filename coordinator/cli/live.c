@@ -14,7 +14,7 @@
 #include "common/base/units.h"
 
 #define LINE_EVERY_NS (10 * NS_PER_S) /* plain progress lines */
-#define BAR_WIDTH     20
+#define BAR_WIDTH     16
 #define OTHER_ROWS    7 /* of the block that are not nodes */
 
 struct live {

@@ -153,7 +153,7 @@ cell_time(struct sink *out, int64_t ns)
 	if (ns == LS_UNKNOWN_I64 || ns < 0)
 		snprintf(text, sizeof(text), "n/a");
 	else
-		snprintf(text, sizeof(text), "%.*f", s < 10 ? 3 : s < 1000 ? 1 : 0, s);
+		snprintf(text, sizeof(text), "%.*f", s < 0.1 ? 5 : s < 10 ? 3 : s < 1000 ? 1 : 0, s);
 	text_cell_word(out, W_TIME, text);
 }
 

@@ -3,7 +3,6 @@
  */
 #include "proto/model/aggregate_int.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,7 +103,8 @@ phase_add_quality_warnings(struct phase_result *phase, const struct job *job, co
 
 	if (whole <= 0)
 		return;
-	if (span->silent == 0 && !isnan(phase->aggregate.overlap) && phase->aggregate.overlap < GATE_OVERLAP)
+	/* without any overlap all active is n/a, and its reason says it */
+	if (phase->aggregate.overlap > 0 && phase->aggregate.overlap < GATE_OVERLAP)
 		warn_overlap(phase, span, whole);
 	warn_start(phase, whole);
 	if (whole < GATE_PHASE_NS && !job->short_phases)
