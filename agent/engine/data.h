@@ -13,8 +13,9 @@
 
 #include "common/base/err.h"
 
-#define DATA_BLOCK      4096 /* a stamp at each multiple of this in the file, and at the start of each record */
-#define DATA_NODE_BYTES (16ULL << 20) /* random bytes per node: more than a compressor's usual window */
+#define DATA_BLOCK        4096 /* a stamp at each multiple of this in the file, and at the start of each record */
+#define DATA_WORKER_BYTES (128ULL << 10) /* and per worker at least */
+#define DATA_NODE_BYTES   (16ULL << 20)  /* random bytes per node: more than a compressor's usual window */
 
 /* At the start of a block, in the machine's byte order; cut where the record ends. */
 struct data_stamp {

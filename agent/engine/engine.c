@@ -168,14 +168,14 @@ engine_arm(
 	order_and_wait(e, ORDER_DISARM, e->active);
 	(void)!read(e->event_fd, &event, sizeof(event)); /* an event that nobody fetched is the old phase's */
 	errors_reset(&e->errors);
-	for (uint32_t i = 0; i < e->worker_count; i++)
-		shm_worker_reset(e->workers[i]->shm);
 
 	enum ls_rc rc = need_workers(e, arm->node_workers[e->config.node_index], err);
 	if (rc != LS_OK) {
 		out_error->worker = LS_UNKNOWN_U64;
 		return rc;
 	}
+	for (uint32_t i = 0; i < e->worker_count; i++)
+		shm_worker_reset(e->workers[i]->shm);
 	/*
 	 * arm->redo needs nothing here: each arm looks at what there is and makes what the phase needs, so that the second one
 	 * finds the files as the first did.

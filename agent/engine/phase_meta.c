@@ -133,7 +133,7 @@ remove_all(struct worker *w)
 	for (; have->begin < have->end; have->begin++) {
 		if (worker_stop_asked(w) || !remove_file(w, have->begin))
 			return false;
-		hist_bump(&w->shm->done, 1);
+		atomic_store_explicit(&w->shm->last_ns, io_now_ns(), memory_order_relaxed); /* it moves */
 	}
 	*have = (struct meta_range){ 0, 0 };
 	return true;
@@ -146,7 +146,7 @@ create_range(struct worker *w, uint64_t begin, uint64_t end)
 	for (uint64_t i = begin; i < end; i++) {
 		if (worker_stop_asked(w) || !remove_file(w, i) || !meta_create_file(w, "arm", false))
 			return false;
-		hist_bump(&w->shm->done, 1);
+		atomic_store_explicit(&w->shm->last_ns, io_now_ns(), memory_order_relaxed); /* it moves */
 	}
 	return true;
 }

@@ -1,4 +1,5 @@
 /* A worker's thread: carries out the main thread's orders. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -56,7 +57,7 @@ worker_stop_asked(struct worker *w)
 uint64_t
 worker_data_budget(const struct worker *w)
 {
-	return DATA_NODE_BYTES / w->engine->active;
+	return LS_MAX(DATA_NODE_BYTES / w->engine->active, DATA_WORKER_BYTES);
 }
 
 size_t
@@ -87,7 +88,6 @@ static void
 arm(struct worker *w)
 {
 	w->idle = w->failed = false;
-	shm_worker_reset(w->shm);
 	atomic_store_explicit(&w->shm->tid, (int32_t)syscall(SYS_gettid), memory_order_relaxed);
 	set_state(w, SHM_PREPARING);
 	w->armed = true;
@@ -96,7 +96,6 @@ arm(struct worker *w)
 		return;
 	}
 	atomic_store_explicit(&w->shm->call, SHM_CALL_WAIT, memory_order_relaxed);
-	atomic_store_explicit(&w->shm->done, 0, memory_order_relaxed); /* laying out moved it */
 	set_state(w, w->idle ? SHM_IDLE : SHM_PARKED);
 }
 
@@ -187,7 +186,10 @@ worker_main(void *arg)
 	struct worker *w = arg;
 	uint64_t seen = w->born_at;
 	enum order order;
+	char name[16]; /* in /proc */
 
+	snprintf(name, sizeof(name), "worker-%u", w->index);
+	prctl(PR_SET_NAME, name);
 	prctl(PR_SET_TIMERSLACK, 1UL); /* ns: the sleep before the instant must not be rounded up by 50 us */
 	do {
 		order = next_order(w, &seen);
