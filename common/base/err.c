@@ -91,7 +91,7 @@ enum ls_rc
 ls_err_wrap(struct ls_err *err, const char *fmt, ...)
 {
 	char context[512];
-	char was[sizeof(err->text)];
+	char was[sizeof(((struct ls_err){ .sys = 0 }).text)];
 	va_list ap;
 
 	if (err == NULL)

@@ -25,7 +25,7 @@ ls_log_init(const char *program, enum ls_log_level level)
 {
 	log_conf.program = program;
 	log_conf.level = level;
-	log_conf.journal = getenv("JOURNAL_STREAM") != NULL;
+	log_conf.journal = getenv("JOURNAL_STREAM") != NULL; /* NOLINT(concurrency-mt-unsafe): no thread yet */
 }
 
 const char *

@@ -85,7 +85,7 @@ static enum ls_rc
 parse_i64(const struct setting *s, int64_t *out)
 {
 	bool negative = s->value[0] == '-';
-	uint64_t size;
+	uint64_t size = 0;
 	enum ls_rc rc = parse_u64(s, s->value + (negative ? 1 : 0), &size);
 
 	if (rc != LS_OK)
@@ -99,7 +99,7 @@ parse_i64(const struct setting *s, int64_t *out)
 static enum ls_rc
 set_i64(const struct setting *s, int64_t *out)
 {
-	int64_t value;
+	int64_t value = 0;
 	enum ls_rc rc = parse_i64(s, &value);
 
 	if (rc == LS_OK)
@@ -112,7 +112,7 @@ set_i64(const struct setting *s, int64_t *out)
 static enum ls_rc
 set_u64(const struct setting *s, uint64_t *out)
 {
-	uint64_t value;
+	uint64_t value = 0;
 	enum ls_rc rc = parse_u64(s, s->value, &value);
 
 	if (rc == LS_OK)
@@ -125,7 +125,7 @@ set_u64(const struct setting *s, uint64_t *out)
 static enum ls_rc
 set_size(const struct setting *s, uint64_t *out)
 {
-	uint64_t value;
+	uint64_t value = 0;
 	enum ls_rc rc = units_parse_size(s->value, &value, s->err);
 
 	if (rc != LS_OK) {
@@ -141,7 +141,7 @@ set_size(const struct setting *s, uint64_t *out)
 static enum ls_rc
 set_duration(const struct setting *s, int64_t *out)
 {
-	int64_t value;
+	int64_t value = 0;
 	enum ls_rc rc = units_parse_duration(s->value, &value, s->err);
 
 	if (rc != LS_OK) {
@@ -260,7 +260,7 @@ append_str(const struct setting *s, char ***items, size_t *count)
 static enum ls_rc
 append_i64(const struct setting *s, int64_t **items, size_t *count)
 {
-	int64_t value;
+	int64_t value = 0;
 	enum ls_rc rc = parse_i64(s, &value);
 
 	if (rc == LS_OK)

@@ -84,15 +84,20 @@ write_pair(const char *dir, const struct pair_paths *paths, const EVP_PKEY *key,
 	size_t cert_len = 0;
 	enum ls_rc rc;
 
-	if ((rc = pki_key_pem(key, &key_text, &key_len, err)) != LS_OK)
+	rc = pki_key_pem(key, &key_text, &key_len, err);
+	if (rc != LS_OK)
 		goto out;
-	if ((rc = pki_cert_pem(cert, &cert_text, &cert_len, err)) != LS_OK)
+	rc = pki_cert_pem(cert, &cert_text, &cert_len, err);
+	if (rc != LS_OK)
 		goto out;
-	if ((rc = pki_stage(&key_file, paths->key, KEY_MODE, key_text, key_len, err)) != LS_OK)
+	rc = pki_stage(&key_file, paths->key, KEY_MODE, key_text, key_len, err);
+	if (rc != LS_OK)
 		goto out;
-	if ((rc = pki_stage(&cert_file, paths->cert, CERT_MODE, cert_text, cert_len, err)) != LS_OK)
+	rc = pki_stage(&cert_file, paths->cert, CERT_MODE, cert_text, cert_len, err);
+	if (rc != LS_OK)
 		goto out;
-	if ((rc = publish_pair(&key_file, &cert_file, replace, err)) != LS_OK)
+	rc = publish_pair(&key_file, &cert_file, replace, err);
+	if (rc != LS_OK)
 		goto out;
 	rc = pki_sync_dir(dir, err);
 out:
@@ -114,18 +119,23 @@ pki_init(const char *dir, const char *common_name, unsigned days, struct ls_err 
 
 	if (name_len < 1 || name_len > COMMON_NAME_MAX)
 		return ls_err_set(err, LS_E_INVALID, "name of the root: must have 1 to %d bytes", COMMON_NAME_MAX);
-	if ((rc = check_days(days, err)) != LS_OK)
+	rc = check_days(days, err);
+	if (rc != LS_OK)
 		return rc;
-	if ((rc = pair_paths(dir, root_stem, &paths, err)) != LS_OK)
+	rc = pair_paths(dir, root_stem, &paths, err);
+	if (rc != LS_OK)
 		return rc;
 	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
 		return ls_err_sys(err, errno, "%s: mkdir", dir);
-	if ((rc = refuse_existing(&paths, err)) != LS_OK)
+	rc = refuse_existing(&paths, err);
+	if (rc != LS_OK)
 		return rc;
 
-	if ((rc = pki_make_key(&key, err)) != LS_OK)
+	rc = pki_make_key(&key, err);
+	if (rc != LS_OK)
 		goto out;
-	if ((rc = pki_make_root(key, common_name, days, &cert, err)) != LS_OK)
+	rc = pki_make_root(key, common_name, days, &cert, err);
+	if (rc != LS_OK)
 		goto out;
 	rc = write_pair(dir, &paths, key, cert, false, err);
 out:
@@ -144,17 +154,21 @@ load_root(const char *dir, X509 **out_cert, EVP_PKEY **out_key, struct ls_err *e
 	int64_t from, until;
 	enum ls_rc rc;
 
-	if ((rc = pair_paths(dir, root_stem, &paths, err)) != LS_OK)
+	rc = pair_paths(dir, root_stem, &paths, err);
+	if (rc != LS_OK)
 		return rc;
-	if ((rc = pki_read_cert(paths.cert, &cert, err)) != LS_OK)
+	rc = pki_read_cert(paths.cert, &cert, err);
+	if (rc != LS_OK)
 		goto fail;
-	if ((rc = pki_read_key(paths.key, &key, err)) != LS_OK)
+	rc = pki_read_key(paths.key, &key, err);
+	if (rc != LS_OK)
 		goto fail;
 	if (X509_check_private_key(cert, key) != 1) {
 		rc = pki_err(err, "%s and %s do not belong together", paths.cert, paths.key);
 		goto fail;
 	}
-	if ((rc = pki_cert_validity(cert, &from, &until, err)) != LS_OK)
+	rc = pki_cert_validity(cert, &from, &until, err);
+	if (rc != LS_OK)
 		goto fail;
 	if (until <= (int64_t)time(NULL)) {
 		rc = ls_err_set(err, LS_E_STATE, "%s has ended: a new root is needed", paths.cert);
@@ -185,19 +199,26 @@ pki_issue(const char *dir, const struct identity *id, unsigned days, bool renew,
 		    "a certificate needs a role (coordinator, agent, operator) and a name of 1 to %d of A-Z a-z 0-9 . "
 		    "_ -",
 		    IDENTITY_NAME_MAX);
-	if ((rc = check_days(days, err)) != LS_OK)
+	rc = check_days(days, err);
+	if (rc != LS_OK)
 		return rc;
 	snprintf(stem, sizeof(stem), "%s-%s", identity_role_names[id->role], id->name);
-	if ((rc = pair_paths(dir, stem, &paths, err)) != LS_OK)
+	rc = pair_paths(dir, stem, &paths, err);
+	if (rc != LS_OK)
 		return rc;
-	if ((rc = load_root(dir, &root, &root_key, err)) != LS_OK)
+	rc = load_root(dir, &root, &root_key, err);
+	if (rc != LS_OK)
 		return rc;
 
-	if (!renew && (rc = refuse_existing(&paths, err)) != LS_OK)
+	if (!renew)
+		rc = refuse_existing(&paths, err);
+	if (rc != LS_OK)
 		goto out;
-	if ((rc = pki_make_key(&key, err)) != LS_OK)
+	rc = pki_make_key(&key, err);
+	if (rc != LS_OK)
 		goto out;
-	if ((rc = pki_make_leaf(key, id, days, root, root_key, &cert, err)) != LS_OK)
+	rc = pki_make_leaf(key, id, days, root, root_key, &cert, err);
+	if (rc != LS_OK)
 		goto out;
 	rc = write_pair(dir, &paths, key, cert, renew, err);
 out:
@@ -250,7 +271,8 @@ read_entry(
 	enum ls_rc rc = pki_path(out->path, dir, file, err);
 	if (rc != LS_OK)
 		return rc;
-	if ((rc = pki_read_cert(out->path, &cert, err)) != LS_OK)
+	rc = pki_read_cert(out->path, &cert, err);
+	if (rc != LS_OK)
 		return rc;
 	if (expected->role != ROLE_NONE)
 		rc = identity_from_x509(cert, &id, err);
@@ -290,6 +312,7 @@ pki_list(const char *dir, struct pki_entry **out, size_t *out_count, struct ls_e
 		return ls_err_set(err, LS_E_NOTFOUND, "%s does not exist", dir);
 	if (d == NULL)
 		return ls_err_sys(err, errno, "%s: open", dir);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): d is known to this thread alone */
 	while (rc == LS_OK && (file = readdir(d)) != NULL) {
 		if (!owner_of_file(file->d_name, &owner))
 			continue;
