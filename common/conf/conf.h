@@ -5,7 +5,7 @@
  * Lists are given by repeating the key; an empty value empties the list, so that a later file can replace it. Any other key
  * may stand once in a file; the last file wins. An empty value of a key that may be unknown makes it unknown. Text after a
  * blank and a semicolon is a comment, and so are lines that begin with # or ;. A line has at most 198 bytes
- * (inih's own limit). Keys that hold structs have no text form.
+ * (inih's own limit); an indented line is a line like any other. Keys that hold structs have no text form.
  */
 #ifndef LS_COMMON_CONF_CONF_H
 #define LS_COMMON_CONF_CONF_H
