@@ -157,32 +157,57 @@ set_phase(struct engine *e, const struct engine_arm *arm)
 	atomic_store_explicit(&e->control->armed_epoch, e->epoch, memory_order_release);
 }
 
+/* A failure that is no worker's, told in the same form as theirs. */
+static enum ls_rc
+fail_arm(struct engine *e, const struct ls_err *why, struct io_error *out_error, struct ls_err *err)
+{
+	struct failure f = { .rc = why->rc,
+		.worker = LS_UNKNOWN_U64,
+		.step = "arm",
+		.offset = LS_UNKNOWN_U64,
+		.errnum = why->sys,
+		.text = why->text };
+
+	errors_add(&e->errors, &f);
+	return errors_first(&e->errors, out_error, err);
+}
+
+/* The old phase's files are closed, its errors and events forgotten; threads are there and their counters empty. */
+static enum ls_rc
+make_ready(struct engine *e, uint64_t workers, struct ls_err *err)
+{
+	uint64_t event;
+
+	order_and_wait(e, ORDER_DISARM, e->active);
+	(void)!read(e->event_fd, &event, sizeof(event));
+	errors_reset(&e->errors);
+
+	enum ls_rc rc = need_workers(e, workers, err);
+	if (rc != LS_OK)
+		return rc;
+	for (uint32_t i = 0; i < e->worker_count; i++)
+		shm_worker_reset(e->workers[i]->shm);
+	return LS_OK;
+}
+
 enum ls_rc
 engine_arm(
     struct engine *e, const struct engine_arm *arm, uint64_t *out_epoch, struct io_error *out_error, struct ls_err *err)
 {
-	uint64_t event;
+	struct ls_err why;
 
 	if (is_running(e))
 		return ls_err_set(err, LS_E_STATE, "engine: armed while workers are still in the phase before");
-	order_and_wait(e, ORDER_DISARM, e->active);
-	(void)!read(e->event_fd, &event, sizeof(event)); /* an event that nobody fetched is the old phase's */
-	errors_reset(&e->errors);
-
-	enum ls_rc rc = need_workers(e, arm->node_workers[e->config.node_index], err);
-	if (rc != LS_OK) {
-		out_error->worker = LS_UNKNOWN_U64;
-		return rc;
-	}
-	for (uint32_t i = 0; i < e->worker_count; i++)
-		shm_worker_reset(e->workers[i]->shm);
+	if (make_ready(e, arm->node_workers[e->config.node_index], &why) != LS_OK)
+		return fail_arm(e, &why, out_error, err);
 	/*
 	 * arm->redo needs nothing here: each arm looks at what there is and makes what the phase needs, so that the second one
 	 * finds the files as the first did.
 	 */
 	set_phase(e, arm);
 	order_and_wait(e, ORDER_ARM, e->active);
-	rc = errors_first(&e->errors, out_error, err);
+
+	enum ls_rc rc = errors_first(&e->errors, out_error, err);
 	if (rc != LS_OK) {
 		order_and_wait(e, ORDER_DISARM, e->active);
 		return rc;

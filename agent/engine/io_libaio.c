@@ -80,7 +80,8 @@ prepare(struct aio *a, const struct io_job *job, struct io_flight *f)
 	struct iocb *block = &a->blocks[f->index];
 	unsigned char *at = f->buffer + f->done;
 	size_t left = f->record.length - f->done;
-	long long offset = (long long)(f->record.offset + f->done);
+	uint64_t at_offset = f->record.offset + f->done;
+	long long offset = (long long)at_offset;
 
 	if (job->write)
 		io_prep_pwrite(block, job->fd, at, left, offset);

@@ -1,6 +1,7 @@
 /* What goes wrong on a volume: told with call, path, offset and errno; the others go on. */
 #include "tests/unit/agent/engine/rig.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -231,7 +232,9 @@ test_no_space(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(mount_point));
-	if (mount("none", mount_point, "tmpfs", 0, "size=512k,nr_inodes=20") != 0) {
+	/* A mount namespace of our own: the mount goes with the process, whatever happens. */
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("none", mount_point, "tmpfs", 0, "size=512k,nr_inodes=20") != 0) {
 		print_message("skipped: cannot mount a tmpfs: %s\n", strerrorname_np(errno));
 		rmdir(mount_point);
 		skip();

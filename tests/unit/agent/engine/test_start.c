@@ -136,6 +136,9 @@ test_more_workers_than_room(void **state)
 	(void)state;
 	rig_init(&r, NULL, 0, 1, 3, 2);
 	assert_int_equal(rig_try_arm(&r, &spec, false, &epoch, &error, &err), LS_E_LIMIT);
+	assert_string_equal(error.step, "arm");
+	assert_string_equal(error.text, err.text);
+	assert_non_null(strstr(err.text, "3 workers"));
 	field_struct_fini(&io_error_desc, &error);
 	rig_fini(&r);
 }
