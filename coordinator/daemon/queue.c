@@ -95,7 +95,7 @@ void
 run_cancel(struct run *run, const char *reason)
 {
 	if (reason != NULL && reason[0] != '\0')
-		run_decide(run, RUN_ABORTED, "aborted by an operator: %s", reason);
+		run_decide(run, RUN_ABORTED, "%s", reason);
 	else
 		run_decide(run, RUN_ABORTED, "aborted by an operator");
 	run_raise(run, EV_CANCEL);

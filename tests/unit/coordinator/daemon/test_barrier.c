@@ -1,0 +1,159 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdbool.h>
+
+#include "coordinator/daemon/barrier.h"
+
+#define US NS_PER_US
+#define MS NS_PER_MS
+
+struct lead_case {
+	const char *name;
+	int64_t rtt_ns;
+	unsigned timeouts;
+	int64_t lead_ns, margin_ns;
+};
+
+static const struct lead_case leads[] = {
+	{ "loopback", 100 * US, 0, 3400 * US, 200 * US },
+	{ "a slow network", 2 * MS, 0, 11 * MS, 2 * MS },
+	{ "no round trip known", 0, 0, 3 * MS, 200 * US },
+	{ "once too late", 100 * US, 1, 6800 * US, 200 * US },
+	{ "four times too late", 100 * US, 4, 54400 * US, 200 * US },
+	{ "never beyond twice the cap", 4 * NS_PER_S, 60, 16 * NS_PER_S + 3 * MS, 4 * NS_PER_S },
+};
+
+static void
+test_lead_and_margin(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(leads); i++) {
+		struct barrier b = { .worst_rtt_ns = leads[i].rtt_ns, .timeouts = leads[i].timeouts };
+
+		if (barrier_lead_ns(&b) != leads[i].lead_ns)
+			fail_msg("%s: lead %lld, wanted %lld", leads[i].name, (long long)barrier_lead_ns(&b),
+			    (long long)leads[i].lead_ns);
+		if (barrier_margin_ns(&b) != leads[i].margin_ns)
+			fail_msg("%s: margin %lld, wanted %lld", leads[i].name, (long long)barrier_margin_ns(&b),
+			    (long long)leads[i].margin_ns);
+	}
+}
+
+static void
+test_ready_when_all_are_armed_and_measured(void **state)
+{
+	struct barrier b;
+
+	(void)state;
+	barrier_init(&b, 3);
+	barrier_begin(&b, NULL);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(barrier_armed(&b, i));
+	assert_false(barrier_armed(&b, 1)); /* said twice */
+	assert_false(barrier_armed(&b, 3)); /* not of this run */
+	assert_false(barrier_ready(&b));
+	assert_true(barrier_measured(&b, 0, 100 * US));
+	assert_true(barrier_measured(&b, 1, 900 * US));
+	assert_false(barrier_ready(&b));
+	assert_true(barrier_measured(&b, 2, 300 * US));
+	assert_true(barrier_ready(&b));
+	assert_int_equal(b.worst_rtt_ns, 900 * US);
+	barrier_fini(&b);
+}
+
+static void
+test_lost_nodes_are_not_waited_for(void **state)
+{
+	const bool wanted[] = { true, false, true };
+	struct barrier b;
+
+	(void)state;
+	barrier_init(&b, 3);
+	barrier_begin(&b, wanted);
+	assert_false(barrier_armed(&b, 1));
+	assert_true(barrier_armed(&b, 0));
+	assert_true(barrier_measured(&b, 0, US));
+	assert_false(barrier_ready(&b));
+	barrier_drop(&b, 2);
+	assert_true(barrier_ready(&b));
+	barrier_drop(&b, 2); /* again is harmless */
+	barrier_drop(&b, 7);
+	assert_true(barrier_ready(&b));
+	barrier_fini(&b);
+}
+
+struct judge_case {
+	const char *name;
+	size_t set; /* of two */
+	int64_t now_ns;
+	enum barrier_verdict want;
+};
+
+static const struct judge_case judgements[] = {
+	{ "one missing, time left", 1, 0, BARRIER_WAIT },
+	{ "all set, time left", 2, 0, BARRIER_COMMIT },
+	{ "all set, just in time", 2, 10 * MS - 200 * US, BARRIER_COMMIT },
+	{ "all set, too near", 2, 10 * MS - 200 * US + 1, BARRIER_LATE },
+	{ "all set, instant passed", 2, 11 * MS, BARRIER_LATE },
+	{ "one missing, too near", 1, 10 * MS - 100 * US, BARRIER_LATE },
+};
+
+static void
+test_commit_wait_or_give_up(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(judgements); i++) {
+		struct barrier b;
+
+		barrier_init(&b, 2);
+		barrier_begin(&b, NULL);
+		b.start.ns = 10 * MS;
+		for (size_t k = 0; k < judgements[i].set; k++)
+			barrier_set(&b, k);
+		enum barrier_verdict got = barrier_judge(&b, (struct ls_mono){ judgements[i].now_ns });
+
+		if (got != judgements[i].want)
+			fail_msg("%s: got %d, wanted %d", judgements[i].name, (int)got, (int)judgements[i].want);
+		barrier_fini(&b);
+	}
+}
+
+static void
+test_a_new_attempt_forgets_the_old_one_but_not_its_timeouts(void **state)
+{
+	struct barrier b;
+
+	(void)state;
+	barrier_init(&b, 1);
+	barrier_begin(&b, NULL);
+	barrier_armed(&b, 0);
+	barrier_measured(&b, 0, 5 * MS);
+	barrier_set(&b, 0);
+	b.committed = true;
+	b.timeouts = 2;
+	barrier_begin(&b, NULL);
+	assert_false(barrier_ready(&b));
+	assert_false(b.committed);
+	assert_int_equal(b.worst_rtt_ns, 0);
+	assert_int_equal(b.timeouts, 2);
+	assert_true(barrier_set(&b, 0));
+	barrier_fini(&b);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lead_and_margin),
+		cmocka_unit_test(test_ready_when_all_are_armed_and_measured),
+		cmocka_unit_test(test_lost_nodes_are_not_waited_for),
+		cmocka_unit_test(test_commit_wait_or_give_up),
+		cmocka_unit_test(test_a_new_attempt_forgets_the_old_one_but_not_its_timeouts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
