@@ -83,6 +83,11 @@ queue_close(void *queue)
 {
 	struct uring *u = queue;
 
+	/* The kernel takes a ring apart some time later: without this the file would stay open until then, and the volume busy. */
+	if (u->fixed_file)
+		io_uring_unregister_files(&u->ring);
+	if (u->fixed_buffers)
+		io_uring_unregister_buffers(&u->ring);
 	io_uring_queue_exit(&u->ring);
 	free(u);
 }
