@@ -10,6 +10,7 @@
 /* What a worker showed when it moved last. */
 struct seen {
 	uint64_t done;
+	int64_t last_ns; /* moves while files are laid out, too */
 	int64_t call_since_ns;
 	uint32_t state;
 	struct ls_mono moved;
@@ -57,12 +58,13 @@ look_at(struct seen *seen, const struct shm_worker *w, struct ls_mono now)
 {
 	struct seen is = {
 		.done = atomic_load_explicit(&w->done, memory_order_relaxed),
+		.last_ns = atomic_load_explicit(&w->last_ns, memory_order_relaxed),
 		.call_since_ns = atomic_load_explicit(&w->since_ns, memory_order_relaxed),
 		.state = atomic_load_explicit(&w->state, memory_order_relaxed),
 		.moved = now,
 	};
-	if (is.done != seen->done || is.call_since_ns != seen->call_since_ns || is.state != seen->state ||
-	    !should_move(is.state))
+	if (is.done != seen->done || is.last_ns != seen->last_ns || is.call_since_ns != seen->call_since_ns ||
+	    is.state != seen->state || !should_move(is.state))
 		*seen = is;
 	return seen->moved;
 }
