@@ -73,7 +73,7 @@ abort_run(struct client *client, const char *id, const char *reason, struct ls_e
 	free(ask.run);
 	free(ask.reason);
 	ask.run = ls_strdup(id);
-	ask.reason = ls_strdup(reason != NULL ? reason : "aborted by the operator");
+	ask.reason = ls_strdup(reason != NULL ? reason : "lockstep abort");
 	enum ls_rc rc = client_send(client, MSG_ABORT, &ask, err);
 	msg_body_fini(MSG_ABORT, &ask);
 	if (rc != LS_OK)

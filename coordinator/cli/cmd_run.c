@@ -303,7 +303,9 @@ run_run(const struct cli *cli, const void *opaque, const struct option_texts *wo
 		status = run_connected(&run);
 	client_close(run.client);
 	fflush(stdout);
-	local_stop(run.local, status == CLI_FAILED);
+	/* an abort that was asked for needs no explanation from the daemons */
+	bool failed = status == CLI_FAILED && run.result.state != RUN_ABORTED;
+	local_stop(run.local, failed || (run.local != NULL && local_child_ended(run.local)));
 	field_struct_fini(&job_desc, &run.job);
 	return status;
 }

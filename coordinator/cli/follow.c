@@ -138,6 +138,7 @@ on_ctrl_c(struct follow *f, struct ls_err *err)
 {
 	bool asked = f->keys != NULL;
 	unsigned times = f->interrupted;
+	const char *reason = f->terminate ? "lockstep run was told to end" : "Ctrl-C in lockstep run";
 
 	f->interrupted = 0;
 	if (f->options->interrupt == FOLLOW_DETACHES || (f->aborting && !f->terminate)) {
@@ -150,7 +151,7 @@ on_ctrl_c(struct follow *f, struct ls_err *err)
 	}
 	f->terminate = false;
 	question_end(f);
-	return send_abort(f, "interrupted by the operator", err);
+	return send_abort(f, reason, err);
 }
 
 static enum ls_rc
@@ -163,7 +164,7 @@ on_answer(struct follow *f, struct ls_err *err)
 	if (key == 'd' || key == 'D')
 		f->out->detached = true;
 	if (key == 'a' || key == 'A')
-		return send_abort(f, "aborted by the operator", err);
+		return send_abort(f, "asked for in lockstep run", err);
 	return LS_OK;
 }
 
@@ -196,10 +197,9 @@ on_event(struct follow *f, struct msg_run_event *event)
 	out->ended = event->end;
 	if (event->text != NULL)
 		snprintf(out->text, sizeof(out->text), "%s", event->text);
-	/* a refusal is said once, as the command's error */
-	if (event->end && out->state == RUN_REFUSED)
-		return;
-	live_event(f->live, event);
+	/* how it ended is said once, by the command */
+	if (!event->end)
+		live_event(f->live, event);
 }
 
 static enum ls_rc

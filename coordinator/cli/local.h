@@ -28,7 +28,7 @@ void local_stop(struct local *local, bool show_logs);
 /* Where this lockstepd listens for operators. Borrowed. */
 const char *local_address(const struct local *local);
 
-/* Has any of the processes ended? arg is the struct local. */
+/* Has any of the processes ended, now or before? arg is the struct local. */
 bool local_child_ended(void *arg);
 
 #endif
