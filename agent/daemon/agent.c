@@ -174,9 +174,16 @@ port_discard(const struct epoch *epoch, void *arg)
 }
 
 static void
-port_sweep(const char *run, void *arg)
+port_sweep(const char *run, bool hangs, void *arg)
 {
-	sweep_add(((struct agent *)arg)->sweep, run);
+	struct agent *agent = arg;
+
+	if (!agent->sweep)
+		return; /* the agent is ending: its successor cleans up */
+	if (hangs)
+		sweep_hold(agent->sweep, run);
+	else
+		sweep_add(agent->sweep, run);
 }
 
 static void
@@ -428,6 +435,7 @@ agent_free(struct agent *agent)
 	session_free(agent->session);
 	agent->session = NULL;
 	sweep_free(agent->sweep);
+	agent->sweep = NULL;
 	offload_free(agent->disk); /* waits for what is being written */
 	assignments_free(agent->assignments);
 	spool_free(agent->spool);

@@ -34,7 +34,7 @@ struct agent {
 	struct tls_ctx *tls;
 	struct session *session;
 	struct run *run; /* NULL: idle */
-	size_t held;	 /* messages that wait until results before them are on the disk */
+	size_t held;     /* messages that wait until results before them are on the disk */
 
 	bool quitting;
 	struct loop_timer *quit_limit, *quit_poll;

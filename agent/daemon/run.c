@@ -9,9 +9,10 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 
-#define STOP_LIMIT_NS        (5 * NS_PER_S) /* from stop to SIGKILL */
-#define STOP_QUIT_LIMIT_NS   (3 * NS_PER_S) /* the same when files must be removed within the 5 s too */
-#define KILL_LIMIT_NS        (2 * NS_PER_S) /* from SIGKILL to "hangs in the kernel" */
+#define STOP_LIMIT_NS        (5 * NS_PER_S)     /* from stop to SIGKILL */
+#define STOP_QUIT_LIMIT_NS   (2500 * NS_PER_MS) /* the same when files must be removed within the 5 s too */
+#define KILL_LIMIT_NS        (2 * NS_PER_S)     /* from SIGKILL to "hangs in the kernel" */
+#define KILL_QUIT_LIMIT_NS   (500 * NS_PER_MS)
 #define FINISH_QUIT_LIMIT_NS (1500 * NS_PER_MS)
 #define ORPHAN_FINISH_FACTOR 10 /* times orphan_time, then the files are removed */
 
@@ -27,7 +28,7 @@ state_limit_ns(const struct run *run)
 	case NR_STOPPING:
 		return run->quitting ? STOP_QUIT_LIMIT_NS : STOP_LIMIT_NS;
 	case NR_KILLING:
-		return KILL_LIMIT_NS;
+		return run->quitting ? KILL_QUIT_LIMIT_NS : KILL_LIMIT_NS;
 	case NR_FINISHING:
 		return run->quitting ? FINISH_QUIT_LIMIT_NS : run->env.config->finish_timeout;
 	case NR_READY:

@@ -23,8 +23,11 @@ struct run_ports {
 	uint64_t (*net_bytes)(void *arg);                      /* sent and received since the agent's start */
 	void (*result)(const struct epoch *epoch, char *document, size_t len, void *arg); /* takes document over */
 	void (*discard)(const struct epoch *epoch, void *arg); /* the attempt's result does not count */
-	void (*sweep)(const char *run, void *arg); /* files of that run are left and its runner is gone: clean up */
-	void (*gone)(struct run *run, void *arg);  /* the node is done with the run: free it, but not from here */
+
+	/* Files of that run are left: clean up, now, or (hangs) when told again, as its runner still hangs in the kernel. */
+	void (*sweep)(const char *run, bool hangs, void *arg);
+
+	void (*gone)(struct run *run, void *arg); /* the node is done with the run: free it, but not from here */
 };
 
 struct run_env {

@@ -255,7 +255,7 @@ on_abandoned_gone(void *arg)
 	struct abandoned *a = arg;
 
 	ls_log(LS_LOG_INFO, "a runner that hung is gone at last", "run=%s", a->run);
-	a->env.ports->sweep(a->run, a->env.arg);
+	a->env.ports->sweep(a->run, false, a->env.arg);
 	free(a->run);
 	free(a);
 }
@@ -270,6 +270,7 @@ abandon_runner(struct run *run)
 
 	struct runner *runner = run->runner;
 	run->runner = NULL;
+	run->env.ports->sweep(run_id(run), true, run->env.arg);
 	if (runner)
 		runner_abandon(runner, on_abandoned_gone, a);
 	else
@@ -426,7 +427,7 @@ act_refuse_died(struct run *run, const void *body)
 {
 	(void)body;
 	tell_refused(run, run->death);
-	run->env.ports->sweep(run_id(run), run->env.arg);
+	run->env.ports->sweep(run_id(run), false, run->env.arg);
 }
 
 static void

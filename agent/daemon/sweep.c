@@ -11,34 +11,48 @@
 struct waiting {
 	struct waiting *next;
 	char *run;
+	bool held; /* a runner of it hangs */
 };
 
 struct sweep {
 	struct loop *loop;
 	const struct agent_config *config;
 	struct assignments *assignments;
-	struct waiting *queue;   /* the first is the present one, if there is a cleaner */
+	struct waiting *queue;
+	struct waiting *present; /* the one that the cleaner is for */
 	struct cleaner *cleaner; /* NULL: idle */
 	struct loop_timer *next; /* begins the next outside of any callback */
 };
 
-static void
-drop_first(struct sweep *sweep)
+static struct waiting *
+find(const struct sweep *sweep, const char *run)
 {
-	struct waiting *first = sweep->queue;
+	for (struct waiting *w = sweep->queue; w; w = w->next)
+		if (strcmp(w->run, run) == 0)
+			return w;
+	return NULL;
+}
 
-	sweep->queue = first->next;
-	free(first->run);
-	free(first);
-	if (sweep->queue)
-		loop_timer_set(sweep->next, 0);
+/* The present one is done with; the next one's turn. */
+static void
+drop_present(struct sweep *sweep)
+{
+	struct waiting **at = &sweep->queue, *gone = sweep->present;
+
+	while (*at != gone)
+		at = &(*at)->next;
+	*at = gone->next;
+	free(gone->run);
+	free(gone);
+	sweep->present = NULL;
+	loop_timer_set(sweep->next, 0);
 }
 
 static void
 on_cleaned(char *const *left, size_t left_count, const char *failure, void *arg)
 {
 	struct sweep *sweep = arg;
-	const char *run = sweep->queue->run;
+	const char *run = sweep->present->run;
 
 	cleaner_free(sweep->cleaner);
 	sweep->cleaner = NULL;
@@ -50,14 +64,14 @@ on_cleaned(char *const *left, size_t left_count, const char *failure, void *arg)
 		    "run=%s left=%zu first_left=%s", run, left_count, left_count > 0 ? left[0] : "-");
 		assignments_remove(sweep->assignments, run);
 	}
-	drop_first(sweep);
+	drop_present(sweep);
 }
 
 static enum ls_rc
-start_first(struct sweep *sweep, struct ls_err *err)
+start_present(struct sweep *sweep, struct ls_err *err)
 {
 	struct msg msg = { 0 };
-	enum ls_rc rc = assignments_read(sweep->assignments, sweep->queue->run, &msg, err);
+	enum ls_rc rc = assignments_read(sweep->assignments, sweep->present->run, &msg, err);
 	if (rc)
 		return rc;
 
@@ -75,10 +89,16 @@ on_next(void *arg)
 	struct sweep *sweep = arg;
 	struct ls_err err;
 
-	if (sweep->cleaner || !sweep->queue || !start_first(sweep, &err))
+	if (sweep->present)
 		return;
-	ls_log(LS_LOG_WARN, "an earlier run cannot be cleaned up", "run=%s error=\"%s\"", sweep->queue->run, err.text);
-	drop_first(sweep);
+	sweep->present = sweep->queue;
+	while (sweep->present && sweep->present->held)
+		sweep->present = sweep->present->next;
+	if (!sweep->present || !start_present(sweep, &err))
+		return;
+	ls_log(
+	    LS_LOG_WARN, "an earlier run cannot be cleaned up", "run=%s error=\"%s\"", sweep->present->run, err.text);
+	drop_present(sweep);
 }
 
 struct sweep *
@@ -109,25 +129,35 @@ sweep_free(struct sweep *sweep)
 bool
 sweep_has(const struct sweep *sweep, const char *run)
 {
-	for (const struct waiting *w = sweep->queue; w; w = w->next)
-		if (strcmp(w->run, run) == 0)
-			return true;
-	return false;
+	return find(sweep, run) != NULL;
+}
+
+static struct waiting *
+find_or_append(struct sweep *sweep, const char *run)
+{
+	struct waiting *w = find(sweep, run), **at = &sweep->queue;
+	if (w)
+		return w;
+
+	while (*at)
+		at = &(*at)->next;
+	w = ls_calloc(1, sizeof(*w));
+	w->run = ls_strdup(run);
+	*at = w;
+	return w;
 }
 
 void
 sweep_add(struct sweep *sweep, const char *run)
 {
-	if (sweep_has(sweep, run))
-		return;
+	find_or_append(sweep, run)->held = false;
+	loop_timer_set(sweep->next, 0);
+}
 
-	struct waiting *w = ls_calloc(1, sizeof(*w)), **at = &sweep->queue;
-	w->run = ls_strdup(run);
-	while (*at)
-		at = &(*at)->next;
-	*at = w;
-	if (!sweep->cleaner)
-		loop_timer_set(sweep->next, 0);
+void
+sweep_hold(struct sweep *sweep, const char *run)
+{
+	find_or_append(sweep, run)->held = true;
 }
 
 void

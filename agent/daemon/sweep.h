@@ -22,6 +22,9 @@ void sweep_add_all(struct sweep *sweep);
 /* One more. Its assignment goes from the disk when the cleaner has done what it can. */
 void sweep_add(struct sweep *sweep, const char *run);
 
+/* The same, but not before sweep_add: a runner of it still hangs in the kernel. */
+void sweep_hold(struct sweep *sweep, const char *run);
+
 /* Is that run waiting or being cleaned up? */
 bool sweep_has(const struct sweep *sweep, const char *run);
 

@@ -472,6 +472,100 @@ def test_sigterm_kills_a_stopped_runner_in_time(agent):
     assert agent.volume_files() == []
 
 
+# --- a volume that hangs ---
+
+@pytest.fixture
+def frozen(agent):
+    """An agent whose volume can be frozen: writers then hang in the kernel, in state D, and cannot be killed."""
+    if os.geteuid() != 0:
+        pytest.skip("not root")
+    image = agent.path("image")
+    with open(image, "wb") as f:
+        f.truncate(64 * MIB)
+    subprocess.run(["mkfs.ext4", "-q", image], check=True)
+    if subprocess.run(["mount", "-o", "loop", image, agent.volume], check=False).returncode != 0:
+        pytest.skip("no loop mounts here")
+    agent.lost_and_found = agent.volume_files()
+
+    def switch(word):
+        subprocess.run(["fsfreeze", word, agent.volume], check=True)
+    try:
+        yield switch
+    finally:
+        subprocess.run(["fsfreeze", "-u", agent.volume], check=False, stderr=subprocess.DEVNULL)
+        if agent.process and agent.process.poll() is None:
+            agent.process.send_signal(signal.SIGTERM)
+            agent.process.wait(8)
+        wait_until("the volume can be unmounted",
+                   lambda: subprocess.run(["umount", agent.volume], check=False, stderr=subprocess.DEVNULL).returncode == 0)
+
+
+def test_volume_that_gives_no_answer_is_a_refusal(agent, frozen):
+    agent.start(prepare_timeout="500ms")
+    peer = agent.connect()
+    frozen("-f")
+    peer.send("assign", **assign(agent))
+    assert "no answer in time" in peer.expect("refused")["error"]["text"]
+    peer.send("assign", **assign(agent))
+    assert "being removed" in peer.expect("refused")["error"]["text"]
+    peer.send("ping", seq=1, t0=1)
+    peer.expect("pong")
+    frozen("-u")
+    wait_until("the assignment is gone", lambda: os.listdir(agent.path("spool", "runs")) == [])
+    wait_until("all runners are gone", lambda: not agent.runners())
+    assert agent.volume_files() == agent.lost_and_found
+    prepare(agent, peer, "r2")
+    finish(peer, "r2")
+
+
+def test_hung_workers_are_told_stopped_and_left_behind(agent, frozen):
+    agent.start(finish_timeout="500ms")
+    peer = agent.connect()
+    prepare(agent, peer)
+    arm(peer, epoch(), endless())
+    start(peer, epoch())
+    peer.expect("sample")
+    frozen("-f")
+    stalls = []
+    while len(stalls) < 2:
+        stalls = peer.expect("sample")["live"].get("stalls", [])
+    assert {s["state"] for s in stalls} == {"D"} and {s["call"] for s in stalls} == {"pwrite"}
+    assert all(s["file"] for s in stalls)
+
+    peer.send("abort", run="r1", reason="test")
+    _, result = peer.result()
+    assert result["state"] == "failed" and "hangs in the kernel" in result["error_list"][0]["text"]
+    assert sum(result["series"]["ops"]) == result["ops"] > 0
+    peer.expect("aborted")
+    peer.send("finish", run="r1")
+    assert peer.expect("finished")["left"] == [f"{agent.volume}/.lockstep-r1"]
+
+    frozen("-u")
+    wait_until("the run's files are gone", lambda: agent.volume_files() == agent.lost_and_found)
+    wait_until("the assignment is gone", lambda: os.listdir(agent.path("spool", "runs")) == [])
+    wait_until("all runners are gone", lambda: not agent.runners())
+
+
+def test_sigterm_does_not_wait_for_a_hung_runner(agent, frozen):
+    agent.start()
+    peer = agent.connect()
+    prepare(agent, peer)
+    arm(peer, epoch(), endless())
+    start(peer, epoch())
+    peer.expect("sample")
+    frozen("-f")
+    begin = time.monotonic()
+    agent.process.send_signal(signal.SIGTERM)
+    assert agent.process.wait(8) == 0 and time.monotonic() - begin < 6
+    assert os.path.getsize(agent.path("spool", "results.spool")) > 0
+    frozen("-u")
+    agent.start()
+    peer = agent.connect()
+    _, result = peer.result()
+    assert result["state"] == "failed"
+    wait_until("the run's files are gone", lambda: agent.volume_files() == agent.lost_and_found)
+
+
 # --- command line ---
 
 def test_second_agent_on_the_same_spool_is_refused(agent):
