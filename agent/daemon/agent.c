@@ -337,7 +337,7 @@ agent_check_identity(const struct agent_config *config, char *name, size_t len, 
 	if (rc)
 		return rc;
 	tls_ctx_free(tls);
-	snprintf(name, len, "%s", id.name);
+	(void)snprintf(name, len, "%s", id.name);
 	return LS_OK;
 }
 
@@ -349,7 +349,7 @@ make_instance(char *out, size_t len)
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		memset(random, 0, sizeof(random)); /* before the kernel's pool is ready: not for a daemon */
 	for (size_t i = 0; i < sizeof(random); i++)
-		snprintf(out + 2 * i, len - 2 * i, "%02x", random[i]);
+		(void)snprintf(out + 2 * i, len - 2 * i, "%02x", random[i]);
 }
 
 static enum ls_rc

@@ -176,6 +176,7 @@ assignments_list(struct assignments *a, char ***out, size_t *count, struct ls_er
 
 	char **names = NULL;
 	size_t n = 0;
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): dir is known to this thread alone */
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		size_t len = strlen(entry->d_name), suffix = strlen(SUFFIX);
 		if (len <= suffix || strcmp(entry->d_name + len - suffix, SUFFIX) != 0)

@@ -45,7 +45,7 @@ static void
 on_exit_of_runner(const char *how, void *arg)
 {
 	char text[1300];
-	snprintf(text, sizeof(text), "the runner that should clean up %s", how);
+	(void)snprintf(text, sizeof(text), "the runner that should clean up %s", how);
 	finish(arg, NULL, 0, text);
 }
 

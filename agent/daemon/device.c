@@ -1,7 +1,7 @@
 #include "agent/daemon/device.h"
 
-#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/daemon/facts.h"
@@ -12,30 +12,45 @@
 bool
 device_parse(const char *text, struct device_io *out)
 {
-	/* Documentation/block/stat.rst: read I/Os, merges, sectors, ticks; the same of writes; in flight, io_ticks, ... */
-	uint64_t read_sectors, write_sectors, busy_ms;
-	if (sscanf(text, "%*u %*u %" SCNu64 " %*u %*u %*u %" SCNu64 " %*u %*u %" SCNu64, &read_sectors, &write_sectors,
-		&busy_ms) != 3)
-		return false;
+	/* Documentation/block/stat.rst: reads, merges, sectors, ms; the same of writes; in flight, ms busy, ... */
+	enum { READ_SECTORS = 2, WRITE_SECTORS = 6, BUSY_MS = 9, FIELDS };
+	uint64_t fields[FIELDS];
 
+	for (size_t i = 0; i < FIELDS; i++) {
+		char *end;
+		fields[i] = strtoull(text, &end, 10);
+		if (end == text)
+			return false;
+		text = end;
+	}
 	*out = (struct device_io){
-		.read_bytes = read_sectors * SECTOR_BYTES,
-		.write_bytes = write_sectors * SECTOR_BYTES,
-		.busy_ns = (int64_t)busy_ms * NS_PER_MS,
+		.read_bytes = fields[READ_SECTORS] * SECTOR_BYTES,
+		.write_bytes = fields[WRITE_SECTORS] * SECTOR_BYTES,
+		.busy_ns = (int64_t)fields[BUSY_MS] * NS_PER_MS,
 	};
 	return true;
+}
+
+/* "major:minor" and nothing else: it becomes part of a path. */
+static bool
+is_device_name(const char *device)
+{
+	size_t major = strspn(device, "0123456789");
+	if (major == 0 || major > 10 || device[major] != ':')
+		return false;
+	const char *rest = device + major + 1;
+	size_t minor = strspn(rest, "0123456789");
+	return minor > 0 && minor <= 10 && rest[minor] == '\0';
 }
 
 bool
 device_read(const char *root, const char *device, struct device_io *out)
 {
-	unsigned major, minor;
-	int used = 0;
-	if (!device || sscanf(device, "%u:%u%n", &major, &minor, &used) != 2 || device[used] != '\0')
+	if (!device || !is_device_name(device))
 		return false;
 
 	char path[512], text[512];
-	snprintf(path, sizeof(path), "%s/dev/block/%u:%u/stat", root, major, minor);
+	(void)snprintf(path, sizeof(path), "%s/dev/block/%s/stat", root, device);
 	return facts_read_file(path, text, sizeof(text)) && device_parse(text, out);
 }
 

@@ -62,7 +62,7 @@ line_value(const char *path, const char *key, const char *separators, size_t max
 		value[strcspn(value, "\"\n")] = '\0';
 		found = clean_text(value, max);
 	}
-	fclose(f);
+	(void)fclose(f);
 	return found;
 }
 

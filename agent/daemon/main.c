@@ -22,7 +22,7 @@
 static int
 complain(const struct ls_err *err, int status)
 {
-	fprintf(stderr, "lockstep-agent: %s\n", err->text);
+	(void)fprintf(stderr, "lockstep-agent: %s\n", err->text);
 	return status;
 }
 
@@ -30,6 +30,7 @@ complain(const struct ls_err *err, int status)
 static void
 die_with_parent(void)
 {
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread yet */
 	const char *wanted = getenv("LOCKSTEP_DIE_WITH_PARENT");
 	if (!wanted || strcmp(wanted, "1") != 0)
 		return;
@@ -37,7 +38,7 @@ die_with_parent(void)
 	pid_t parent = getppid();
 	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGTERM, 0UL, 0UL, 0UL);
 	if (getppid() != parent)
-		raise(SIGTERM); /* it died just before */
+		(void)raise(SIGTERM); /* it died just before */
 }
 
 static int

@@ -62,6 +62,7 @@ options_parse(int argc, char **argv, struct options *out, struct ls_err *err)
 	enum ls_rc rc = LS_OK;
 
 	optind = 0; /* glibc: begin anew */
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread yet */
 	for (int c; !rc && (c = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;)
 		rc = take_option(c, argv, &o, err);
 
@@ -89,27 +90,28 @@ options_fini(struct options *o)
 void
 options_help(FILE *out)
 {
-	fputs("lockstep-agent: takes part in lockstep's runs on this node\n"
-	      "\n"
-	      "  lockstep-agent [--config FILE] [--set KEY=VALUE ...]   run in the foreground (as systemd wants it)\n"
-	      "  lockstep-agent stop [--config FILE]                    end the load on this node within 5 s, without\n"
-	      "                                                         any coordinator; results are kept\n"
-	      "\n"
-	      "  --config FILE     configuration instead of the installed agent.conf\n"
-	      "  --set KEY=VALUE   one key on top of the file; can be repeated\n"
-	      "  --check-config    read configuration and certificates, say what is wrong, and exit\n"
-	      "  --print-config    print the configuration in force as a file, with an explanation of each key\n"
-	      "  --version         version, build and protocol\n"
-	      "\n"
-	      "Signals: TERM ends the load, removes the run's files and exits; USR1 ends the load (as stop does);\n"
-	      "HUP reads the certificates again.\n"
-	      "\n"
-	      "Examples:\n"
-	      "  lockstep-agent --set coordinator=bench0:7437 --set allow=/mnt/ocfs2/bench\n"
-	      "  lockstep-agent --print-config > /etc/lockstep/agent.conf\n"
-	      "\n"
-	      "Keys of the configuration (section [" AGENT_CONFIG_SECTION "]):\n",
+	(void)fputs(
+	    "lockstep-agent: takes part in lockstep's runs on this node\n"
+	    "\n"
+	    "  lockstep-agent [--config FILE] [--set KEY=VALUE ...]   run in the foreground (as systemd wants it)\n"
+	    "  lockstep-agent stop [--config FILE]                    end the load on this node within 5 s, without\n"
+	    "                                                         any coordinator; results are kept\n"
+	    "\n"
+	    "  --config FILE     configuration instead of the installed agent.conf\n"
+	    "  --set KEY=VALUE   one key on top of the file; can be repeated\n"
+	    "  --check-config    read configuration and certificates, say what is wrong, and exit\n"
+	    "  --print-config    print the configuration in force as a file, with an explanation of each key\n"
+	    "  --version         version, build and protocol\n"
+	    "\n"
+	    "Signals: TERM ends the load, removes the run's files and exits; USR1 ends the load (as stop does);\n"
+	    "HUP reads the certificates again.\n"
+	    "\n"
+	    "Examples:\n"
+	    "  lockstep-agent --set coordinator=bench0:7437 --set allow=/mnt/ocfs2/bench\n"
+	    "  lockstep-agent --print-config > /etc/lockstep/agent.conf\n"
+	    "\n"
+	    "Keys of the configuration (section [" AGENT_CONFIG_SECTION "]):\n",
 	    out);
 	for (size_t i = 0; i < agent_config_desc.field_count; i++)
-		fprintf(out, "  %-16s %s\n", agent_config_desc.fields[i].name, agent_config_desc.fields[i].help);
+		(void)fprintf(out, "  %-16s %s\n", agent_config_desc.fields[i].name, agent_config_desc.fields[i].help);
 }

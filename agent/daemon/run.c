@@ -152,7 +152,7 @@ on_runner_exit(const char *how, void *arg)
 {
 	struct run *run = arg;
 
-	snprintf(run->death, sizeof(run->death), "the runner %s", how);
+	(void)snprintf(run->death, sizeof(run->death), "the runner %s", how);
 	ls_log(run->state == NR_GONE ? LS_LOG_DEBUG : LS_LOG_WARN, "the runner ended", "run=%s how=\"%s\" state=%s",
 	    run_id(run), how, node_run_fsm.state_names[run->state]);
 	runner_free(run->runner);

@@ -281,7 +281,7 @@ static void
 act_give_up(struct run *run, const void *body)
 {
 	(void)body;
-	snprintf(run->death, sizeof(run->death), "the runner could not be killed: it hangs in the kernel");
+	(void)snprintf(run->death, sizeof(run->death), "the runner could not be killed: it hangs in the kernel");
 	load_stopped(run, run->death);
 	abandon_runner(run);
 }

@@ -59,7 +59,7 @@ on_child_exit(const char *how, void *arg)
 
 	r->gone = true;
 	if (r->how[0] == '\0')
-		snprintf(r->how, sizeof(r->how), "%s", how);
+		(void)snprintf(r->how, sizeof(r->how), "%s", how);
 	if (r->released) {
 		if (r->on_gone)
 			r->on_gone(r->on_gone_arg);
@@ -104,7 +104,7 @@ on_close(struct conn *conn, const struct ls_err *why, void *arg)
 		return;
 	}
 	if (why->rc != LS_E_CLOSED && why->rc != LS_E_SYS) {
-		snprintf(r->how, sizeof(r->how), "broke the protocol (%s)", why->text);
+		(void)snprintf(r->how, sizeof(r->how), "broke the protocol (%s)", why->text);
 		child_signal(r->child, SIGKILL);
 	}
 	loop_timer_set(r->grace, EXIT_GRACE_NS);

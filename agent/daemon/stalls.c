@@ -74,7 +74,7 @@ static char *
 thread_state(pid_t runner, int32_t tid)
 {
 	char path[64], text[512];
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)runner, (int)tid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)runner, (int)tid);
 	if (!facts_read_file(path, text, sizeof(text)))
 		return NULL;
 	const char *paren = strrchr(text, ')');
@@ -85,7 +85,7 @@ static char *
 thread_wchan(pid_t runner, int32_t tid)
 {
 	char path[64], text[65];
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", (int)runner, (int)tid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", (int)runner, (int)tid);
 	if (!facts_read_file(path, text, sizeof(text)) || !text[0] || strcmp(text, "0") == 0)
 		return NULL;
 	return ls_strdup(text);

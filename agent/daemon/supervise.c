@@ -60,15 +60,15 @@ reap(struct child *child, char *how, size_t len)
 	siginfo_t info = { 0 };
 
 	if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG) != 0) {
-		snprintf(how, len, "is gone");
+		(void)snprintf(how, len, "is gone");
 		return true;
 	}
 	if (info.si_pid == 0)
 		return false;
 	if (info.si_code == CLD_EXITED)
-		snprintf(how, len, "exited with status %d", info.si_status);
+		(void)snprintf(how, len, "exited with status %d", info.si_status);
 	else
-		snprintf(how, len, "was killed by signal %d", info.si_status);
+		(void)snprintf(how, len, "was killed by signal %d", info.si_status);
 	return true;
 }
 
@@ -90,19 +90,18 @@ enum ls_rc
 child_start(struct loop *loop, const char *program, int link_fd, int map_fd, child_exit_fn on_exit, void *arg,
     struct child **out, struct ls_err *err)
 {
-	pid_t pid;
+	pid_t pid = 0;
 	enum ls_rc rc = spawn(program, link_fd, map_fd, &pid, err);
 	if (rc)
 		return rc;
 
-	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* close-on-exec by itself */
 	if (pidfd < 0) {
 		rc = ls_err_sys(err, errno, "pidfd_open of the runner (needs Linux 5.3)");
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 		return rc;
 	}
-	fcntl(pidfd, F_SETFD, FD_CLOEXEC);
 
 	struct child *child = ls_calloc(1, sizeof(*child));
 	*child = (struct child){ .loop = loop, .pid = pid, .pidfd = pidfd, .on_exit = on_exit, .arg = arg };
