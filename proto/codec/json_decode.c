@@ -311,6 +311,20 @@ read_element(const struct json_context *context, const struct json_place *place,
 	return LS_OK;
 }
 
+/*
+ * Elements to make room for: ls_grow takes it for granted that lists grew in powers of two, and a decoded list may be added to
+ * like any other.
+ */
+static size_t
+list_room(size_t n)
+{
+	size_t room = 1;
+
+	while (room < n)
+		room *= 2;
+	return room;
+}
+
 /* obj's list is empty at first; its count follows element by element, so that on error it can be freed as it stands. */
 static enum ls_rc
 read_list(const struct json_context *context, const struct json_place *place, const struct field_desc *field,
@@ -330,7 +344,7 @@ read_list(const struct json_context *context, const struct json_place *place, co
 	if (n == 0)
 		return LS_OK;
 
-	*items = ls_try_calloc(n, size);
+	*items = ls_try_calloc(list_room(n), size);
 	if (*items == NULL)
 		return json_error(context, place, err, LS_E_NOMEM, "no memory for %zu elements", n);
 	for (size_t i = 0; i < n && rc == LS_OK; i++) {

@@ -133,7 +133,7 @@ class Daemon:
 
     def __exit__(self, kind, value, trace):
         if kind is not None:
-            print(self.log()[-12000:])
+            print(self.log()[-12000:], "\nexit status", self.process.poll())
         if self.process.poll() is None:
             self.end()
         shutil.rmtree(self.dir, ignore_errors=True)
