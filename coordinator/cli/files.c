@@ -136,16 +136,18 @@ file_check_writable(const char *path, struct ls_err *err)
 		return LS_OK;
 	}
 
-	char *dir = ls_strdup(path);
-	char *slash = strrchr(dir, '/');
+	const char *slash = strrchr(path, '/');
 	enum ls_rc rc = LS_OK;
+	char *dir;
 
+	if (path[0] == '\0')
+		return ls_err_sys(err, ENOENT, "an empty name");
 	if (slash == NULL)
-		memcpy(dir, ".", sizeof("."));
+		dir = ls_strdup(".");
 	else
-		slash[slash == dir ? 1 : 0] = '\0';
-	if (path[0] == '\0' || access(dir, W_OK | X_OK) != 0)
-		rc = ls_err_sys(err, path[0] == '\0' ? ENOENT : errno, "%s", path);
+		dir = ls_strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	if (access(dir, W_OK | X_OK) != 0)
+		rc = ls_err_sys(err, errno, "%s", path);
 	free(dir);
 	return rc;
 }
