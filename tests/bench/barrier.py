@@ -14,7 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 from cluster import BUILD, Cluster  # noqa: E402
-from truth import Trace, available  # noqa: E402
+from truth import Trace, available, phase_starts  # noqa: E402
 
 
 def job(phases):
@@ -37,17 +37,10 @@ def lockstep(cluster, phases):
         events = trace.events()
     if status != 0:
         raise SystemExit(done.stderr)
-    firsts, last = {}, {}
-    for at, tid, call in events:
-        if last.get(tid) != call:
-            firsts.setdefault(tid, []).append(at)
-            last[tid] = call
-    counted = [f for f in firsts.values() if len(f) == len(results["phases"])]
+    starts = phase_starts(results, events) or [None] * len(results["phases"])
     void = sum(len(p["attempts"]) for p in results["phases"])
-    rows = []
-    for i, phase in enumerate(results["phases"][1:], 1):
-        real = max(f[i] for f in counted) - min(f[i] for f in counted) if len(counted) == 3 and not void else None
-        rows.append((real, phase["start_skew_ns"], phase["start_skew_uncertainty_ns"]))
+    rows = [(max(firsts) - min(firsts) if firsts else None, phase["start_skew_ns"], phase["start_skew_uncertainty_ns"])
+            for firsts, phase in zip(starts, results["phases"])][1:]
     return rows, void
 
 
@@ -68,6 +61,8 @@ def main():
             rows += more
             void += voided
     real = [r for r, _, _ in rows if r is not None]
+    if not real:
+        raise SystemExit("no phase of which the kernel's events could be told apart")
     claimed = [c for _, c, _ in rows]
     within = [abs(r - c) <= u + 1000 for r, c, u in rows if r is not None]
     print(f"phases {len(rows)}, void attempts {void}")

@@ -136,11 +136,23 @@ class Cluster:
             self.agents[name] = subprocess.Popen(self.wrap.get(name, []) + [program("lockstep-agent"), "--config", config],
                                                  stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.env)
 
+    def terminate_agent(self, name, timeout=20):
+        """Asks the agent itself to end, below whatever it was wrapped in, and waits for it."""
+        pid = self.agent_pid(name)
+        if pid:
+            os.kill(pid, signal.SIGCONT)
+            os.kill(pid, signal.SIGTERM)
+        return self.agents[name].wait(timeout)
+
     def stop(self):
-        for process in [*self.agents.values(), self.daemon]:
-            if process and process.poll() is None:
-                process.send_signal(signal.SIGCONT)
-                process.terminate()
+        for name, process in self.agents.items():
+            pid = self.agent_pid(name) if process.poll() is None else None
+            if pid:
+                os.kill(pid, signal.SIGCONT)
+                os.kill(pid, signal.SIGTERM)
+        if self.daemon and self.daemon.poll() is None:
+            self.daemon.send_signal(signal.SIGCONT)
+            self.daemon.terminate()
         for process in [*self.agents.values(), self.daemon]:
             if process:
                 try:

@@ -55,3 +55,20 @@ class Trace:
                 if m:
                     found.append((int(m.group(2)) * 10**9 + int(m.group(3).ljust(9, "0")), int(m.group(1)), m.group(4)))
         return sorted(found)
+
+
+def phase_starts(results, events):
+    """For each phase the first operation of every thread, or None where an attempt was void (then its events are mixed).
+
+    The job must alternate between two calls from phase to phase, one worker a node: a thread's phase begins where its call changes.
+    """
+    firsts, last = {}, {}
+    for at, tid, call in events:
+        if last.get(tid) != call:
+            firsts.setdefault(tid, []).append(at)
+            last[tid] = call
+    phases = results["phases"]
+    workers = [f for f in firsts.values() if len(f) == len(phases)]
+    if len(workers) != len(results["nodes"]):
+        return None
+    return [None if phase["attempts"] else [f[i] for f in workers] for i, phase in enumerate(phases)]

@@ -2,6 +2,7 @@
 import json
 import os
 import queue
+import select
 import shutil
 import signal
 import socket
@@ -36,14 +37,30 @@ class Closed(Exception):
 
 
 class Peer:
-    """A connection that carries frames."""
+    """A connection that carries frames. One thread may receive while another sends."""
 
     def __init__(self, sock):
         self.sock = sock
+        self.sock.setblocking(False)
         self.buffer = b""
+        self.lock = threading.Lock()  # an SSL object must not be read and written at once
+
+    def attempt(self, what, wait_for_write, end):
+        """what() once it would not block."""
+        while True:
+            try:
+                with self.lock:
+                    return what()
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
+                left = end - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError("no message in time") from None
+                select.select([self.sock], [self.sock] if wait_for_write else [], [], min(left, 1))
 
     def send_raw(self, data):
-        self.sock.sendall(data)
+        end = time.monotonic() + TIMEOUT_S
+        while data:
+            data = data[self.attempt(lambda: self.sock.send(data), True, end):]
 
     def send_text(self, text):
         self.send_raw(struct.pack(">I", len(text)) + text)
@@ -59,22 +76,24 @@ class Peer:
                 if len(self.buffer) >= 4 + size:
                     text, self.buffer = self.buffer[4:4 + size], self.buffer[4 + size:]
                     return json.loads(text)
-            left = end - time.monotonic()
-            if left <= 0:
-                raise TimeoutError("no message in time")
-            self.sock.settimeout(left)
             try:
-                data = self.sock.recv(1 << 16)
-            except (ConnectionResetError, BrokenPipeError, ssl.SSLError) as e:
-                if isinstance(e, TimeoutError):
-                    raise
+                data = self.attempt(lambda: self.sock.recv(1 << 16), False, end)
+            except TimeoutError:
+                raise
+            except OSError as e:
                 raise Closed(str(e)) from e
             if not data:
                 raise Closed("end of file")
             self.buffer += data
 
     def close(self):
-        self.sock.close()
+        """An end without a word, as of a killed process; wakes who receives."""
+        try:
+            self.sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        with self.lock:
+            self.sock.close()
 
 
 class Daemon:
@@ -132,11 +151,10 @@ class Daemon:
         return self.start()
 
     def __exit__(self, kind, value, trace):
-        if kind is not None:
-            print(self.log()[-12000:], "\nexit status", self.process.poll())
-        if self.process.poll() is None:
-            self.end()
+        status = self.end() if self.process.poll() is None else self.process.returncode
+        print(self.log()[-20000:])  # pytest shows it when the test failed
         shutil.rmtree(self.dir, ignore_errors=True)
+        assert kind is not None or status == 0, f"lockstepd ended with {status}"
 
     def dial_tls(self, role=None, name=None, alpn="lockstep/1"):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -253,11 +271,6 @@ class FakeAgent:
         return m
 
     def close(self):
-        """An end without a word, as of a killed process."""
-        try:
-            self.peer.sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         self.peer.close()
 
     def reconnect(self, **more):

@@ -1,11 +1,14 @@
 """What is killed, and what remains: a clear state, the others' results, no file, no lost result."""
+import json
 import os
+import select
 import signal
+import subprocess
 import time
 
 import pytest
 
-from cluster import Cluster, alive, wait_for
+from cluster import Cluster, alive, program, wait_for
 
 LONG = {"workers": 1, "short_phases": True, "orphan_time": "20s", "grace": "1s", "phases": [
     {"kind": "write", "file_size": "1MiB", "record_size": "64KiB"},
@@ -90,6 +93,7 @@ def test_runner_killed_in_a_phase(cluster):
 
 def test_stopped_runner_is_told_as_it_is(cluster):
     run = cluster.popen("run", cluster.job_file({**LONG, "path": cluster.volume}), "--no-tty")
+    os.set_blocking(run.stderr.fileno(), False)
     moving(cluster)
     pid = cluster.runner_pid("node2")
     os.kill(pid, signal.SIGSTOP)
@@ -97,8 +101,9 @@ def test_stopped_runner_is_told_as_it_is(cluster):
         seen = []
 
         def told():
-            seen.append(run.stdout.readline())
-            return "no progress" in seen[-1] and "node2" in seen[-1]
+            while select.select([run.stderr], [], [], 0)[0]:
+                seen.append(os.read(run.stderr.fileno(), 65536).decode())
+            return any("no progress" in line and "node2" in line for line in "".join(seen).splitlines())
         wait_for("a line that names the stalled worker", told)
         assert cluster.agents["node2"].poll() is None
         assert {n["name"] for n in cluster.nodes() if n["connected"]} == set(cluster.names)
@@ -150,9 +155,8 @@ def test_coordinator_gone_for_good():
 
 @pytest.mark.parametrize("how", ["stop", "term"])
 def test_load_on_a_node_ends_without_a_coordinator(cluster, how):
-    run = cluster.start_run({**LONG, "phases": [{"kind": "random-read", "file_size": "1MiB", "record_size": "4KiB", "time": "300s"}]})
-    wait_for("runners", lambda: all(cluster.runner_pid(n) for n in cluster.names))
-    time.sleep(1)
+    run = cluster.start_run(LONG)
+    moving(cluster)
     runner = cluster.runner_pid("node3")
     os.kill(cluster.daemon.pid, signal.SIGSTOP)
     try:
@@ -160,8 +164,6 @@ def test_load_on_a_node_ends_without_a_coordinator(cluster, how):
             cluster.agents["node3"].terminate()
             cluster.agents["node3"].wait(8)
         else:
-            import subprocess
-            from cluster import program
             subprocess.run([program("lockstep-agent"), "stop", "--config", cluster.path("node3.conf")], check=True, timeout=8)
 
         def quiet():
@@ -196,7 +198,7 @@ def test_abort_from_elsewhere(cluster):
     run = cluster.start_run({**LONG, "phases": [{"kind": "random-read", "file_size": "1MiB", "record_size": "4KiB", "time": "300s"}]})
     wait_for("runners", lambda: all(cluster.runner_pid(n) for n in cluster.names))
     time.sleep(0.5)
-    rows = __import__("json").loads(cluster.cli("runs", "--json", check=True).stdout)
+    rows = json.loads(cluster.cli("runs", "--json", check=True).stdout)
     done = cluster.cli("abort", rows[0]["id"])
     assert done.returncode == 0, done.stderr
     status, out, err = ended(run)

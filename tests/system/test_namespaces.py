@@ -4,7 +4,8 @@ import subprocess
 
 import pytest
 
-from cluster import Cluster
+from cluster import Cluster, wait_for
+from test_faults import moving
 
 DATA = {"workers": 2, "short_phases": True, "phases": [
     {"kind": "write", "file_size": "1MiB", "record_size": "64KiB"}, {"kind": "read", "file_size": "1MiB", "record_size": "64KiB"},
@@ -55,8 +56,7 @@ def test_a_pulled_cable_is_a_lost_node(namespaces):
         cluster.start()
         run = cluster.start_run({**DATA, "grace": "1s", "orphan_time": "2s", "phases": [
             {"kind": "random-read", "file_size": "1MiB", "record_size": "4KiB", "time": "60s"}]})
-        from cluster import wait_for
-        wait_for("runners", lambda: all(cluster.runner_pid(n) for n in cluster.names))
+        moving(cluster)
         ip("-n", namespaces[0], "link", "set", "p2", "down")
         out, err = run.communicate(timeout=60)
         assert run.returncode == 1
@@ -64,16 +64,3 @@ def test_a_pulled_cable_is_a_lost_node(namespaces):
         assert results["run"]["state"] == "failed" and "node2" in results["run"]["reason"]
         wait_for("node2 stopped by itself", lambda: cluster.runner_pid("node2") is None, 60)
         wait_for("no file left", lambda: cluster.files() == [])
-
-
-@pytest.mark.parametrize("delay", ["2ms", "20ms 5ms"])
-def test_a_slow_link_does_not_move_the_start(namespaces, delay, tracefs):
-    from test_barrier import ALTERNATING, check_against_truth, run_traced
-    wrap = {f"node{i}": ["ip", "netns", "exec", namespaces[i]] for i in (1, 2, 3)}
-    if subprocess.run(["ip", "netns", "exec", namespaces[3], "tc", "qdisc", "add", "dev", "eth0", "root", "netem", "delay",
-                       *delay.split()], check=False, stderr=subprocess.DEVNULL).returncode != 0:
-        pytest.skip("no netem in this kernel")
-    with Cluster(wrap=wrap, daemon_wrap=["ip", "netns", "exec", namespaces[0]], listen="10.98.0.1:0") as cluster:
-        cluster.start()
-        results, events = run_traced(cluster, {**ALTERNATING, "phases": ALTERNATING["phases"][:9]})
-        check_against_truth(results, events, 3)
