@@ -21,7 +21,7 @@ struct follow {
 	unsigned interrupted; /* how often Ctrl-C came and is not yet dealt with */
 	bool terminate;       /* a signal that is no question */
 	bool child_ended;
-	bool aborting, finished; /* finished: lockstepd has no more to say */
+	bool aborting, finished;  /* finished: lockstepd has no more to say */
 	const char *abort_wanted; /* reason, while the run has no id yet */
 
 	struct loop_fd *keys; /* set while the question stands */
