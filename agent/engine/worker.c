@@ -188,7 +188,7 @@ worker_main(void *arg)
 	enum order order;
 	char name[16]; /* in /proc */
 
-	snprintf(name, sizeof(name), "worker-%u", w->index);
+	snprintf(name, sizeof(name), "ls-worker-%u", w->index);
 	prctl(PR_SET_NAME, name);
 	prctl(PR_SET_TIMERSLACK, 1UL); /* ns: the sleep before the instant must not be rounded up by 50 us */
 	do {

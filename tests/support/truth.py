@@ -23,7 +23,7 @@ def available():
 class Trace:
     """An instance of its own, so that others' traces are not disturbed. Use as a context; then events()."""
 
-    def __init__(self, calls, comm="lockstep-"):
+    def __init__(self, calls, comm="ls-worker"):
         self.dir = f"{TRACING}/instances/lockstep-{os.getpid()}"
         self.calls = calls
         self.comm = comm
