@@ -34,6 +34,7 @@ struct member {
 	struct live_node live; /* last sample of this phase */
 	bool live_known;
 	uint64_t last_done; /* bytes + ops at the last sample that moved */
+	bool stall_told;    /* operators know that workers stand still */
 
 	bool failed;       /* in the present phase */
 	char *failed_text; /* owned, or NULL */

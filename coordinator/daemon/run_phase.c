@@ -50,6 +50,7 @@ reset_members(struct run *run)
 		m->used_known = false;
 		m->live_known = false;
 		m->last_done = 0;
+		m->stall_told = false;
 		m->failed = false;
 		free(m->failed_text);
 		m->failed_text = NULL;
@@ -446,6 +447,31 @@ run_act_next(struct run *run)
 
 /* --- what counters say ------------------------------------------------------------------------------------------------------------ */
 
+/* Once when workers begin to stand still, once when all move again: live views show it all the time, lines do not. */
+static void
+tell_stalls(struct member *m)
+{
+	const struct stall *s = m->live.stalls;
+	char line[512], since[32];
+
+	if (m->stall_told == (m->live.stalls_count > 0))
+		return;
+	m->stall_told = !m->stall_told;
+	if (m->stall_told)
+		snprintf(line, sizeof(line),
+		    "node %s: no progress of %zu of %llu workers; worker %llu has been in %s for %s (file %s, state "
+		    "%s)",
+		    m->record.info.name, m->live.stalls_count, (unsigned long long)m->live.workers,
+		    (unsigned long long)s->worker, s->call != NULL ? s->call : "?",
+		    units_format_duration(s->since_ns, since, sizeof(since)), s->file != NULL ? s->file : "unknown",
+		    s->state != NULL ? s->state : "unknown");
+	else
+		snprintf(line, sizeof(line), "node %s: all workers move again", m->record.info.name);
+	ls_log(
+	    LS_LOG_WARN, "stall", "run=%s node=%s workers=%zu", m->run->id, m->record.info.name, m->live.stalls_count);
+	watch_tell(m->run, line);
+}
+
 void
 run_on_sample(struct run *run, size_t i, struct msg_sample *m)
 {
@@ -466,6 +492,7 @@ run_on_sample(struct run *run, size_t i, struct msg_sample *m)
 	free(member->live.node);
 	member->live.node = ls_strdup(member->record.info.name);
 	member->live_known = true;
+	tell_stalls(member);
 }
 
 /* Names node, worker, call and file of one that stands still, or who has not answered. */
