@@ -66,7 +66,7 @@ barrier_ready(const struct barrier *b)
 int64_t
 barrier_lead_ns(const struct barrier *b)
 {
-	int64_t lead = 4 * LS_MIN(b->worst_rtt_ns, BARRIER_LEAD_MAX_NS) + BARRIER_LEAD_FLOOR_NS;
+	int64_t lead = 2 * LS_MIN(b->worst_rtt_ns, BARRIER_LEAD_MAX_NS) + BARRIER_LEAD_FLOOR_NS;
 
 	for (unsigned i = 0; i < b->timeouts && lead < BARRIER_LEAD_MAX_NS; i++)
 		lead *= 2;

@@ -21,7 +21,7 @@ struct barrier {
 	struct tally measured; /* whose burst of pings is done */
 	struct tally set;      /* who has said set */
 	int64_t worst_rtt_ns;  /* of all in this attempt */
-	unsigned timeouts;     /* attempts at this phase that failed by time: the lead doubles with each */
+	unsigned timeouts;     /* attempts that failed by time, less phases begun since: the lead doubles with each */
 	struct ls_mono start;  /* the instant T, once it is chosen */
 	bool committed;
 };
@@ -38,7 +38,7 @@ void barrier_fini(struct barrier *b);
 /* A new attempt of those for whom wanted[i] is true; timeouts stays. */
 void barrier_begin(struct barrier *b, const bool *wanted);
 
-/* Answers; false when not expected. rtt_ns: the best round trip to that node. */
+/* Answers; false when not expected. rtt_ns: the worst round trip of the burst to that node. */
 bool barrier_armed(struct barrier *b, size_t i);
 bool barrier_measured(struct barrier *b, size_t i, int64_t rtt_ns);
 bool barrier_set(struct barrier *b, size_t i);
@@ -49,7 +49,10 @@ void barrier_drop(struct barrier *b, size_t i);
 /* All armed and measured: T can be chosen. */
 bool barrier_ready(const struct barrier *b);
 
-/* How far ahead of now T is to lie: 4 worst round trips and 3 ms, doubled for each timeout. */
+/*
+ * How far ahead of now T is to lie: go, set and commit take one and a half round trips, so two of the worst that the bursts
+ * have just seen, and 3 ms; doubled for each timeout.
+ */
 int64_t barrier_lead_ns(const struct barrier *b);
 
 /* How long before T commit must have left at the latest: a worst round trip, 200 us at least. */

@@ -160,7 +160,8 @@ check_one_volume(struct report *r)
 			continue;
 		blind++;
 		say(r, level, "one volume", name_of(n),
-		    "the path is not one volume: node %s does not see the file of node %s", name_of(n), n->blind_to);
+		    "the path is not the same volume on all nodes: %s does not see what was written by %s", name_of(n),
+		    n->blind_to);
 	}
 	if (blind == 0 && seen == r->in->count)
 		say(r, CHECK_OK, "one volume", NULL, "all %zu nodes see each other's files", seen);

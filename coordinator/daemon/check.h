@@ -13,7 +13,7 @@ struct check_node {
 	const struct run_node *info; /* facts.volume may be NULL: it did not answer */
 	const char *version, *build; /* as in its hello */
 	const char *refused;         /* why it refused, or NULL */
-	const char *blind_to;        /* a node whose token it does not see, or NULL */
+	const char *blind_to;        /* names of the nodes whose tokens it does not see, or NULL */
 };
 
 struct check_input {

@@ -22,6 +22,7 @@ void
 clock_sync_begin_burst(struct clock_sync *cs)
 {
 	cs->burst_left = CLOCK_SYNC_BURST;
+	cs->burst_worst_ns = 0;
 	cs->burst_seq = cs->seq + 1;
 }
 
@@ -55,6 +56,7 @@ clock_sync_pong(struct clock_sync *cs, const struct msg_pong *pong, struct ls_mo
 	if (cs->burst_left == 0 || pong->seq != cs->burst_seq)
 		return LS_OK;
 	cs->burst_left--;
+	cs->burst_worst_ns = LS_MAX(cs->burst_worst_ns, received.ns - pong->t0);
 	cs->burst_seq = cs->seq + 1;
 	*next = cs->burst_left > 0 ? CLOCK_SYNC_PING : CLOCK_SYNC_BURST_DONE;
 	return LS_OK;

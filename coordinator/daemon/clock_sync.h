@@ -23,6 +23,7 @@ struct clock_sync {
 	} out[CLOCK_SYNC_OUT_MAX]; /* by seq modulo */
 	unsigned burst_left;       /* exchanges still to do in the present burst; 0: none */
 	uint64_t burst_seq;        /* the burst's ping that is out */
+	int64_t burst_worst_ns;    /* the longest round trip of the burst so far, or of the last one */
 };
 
 enum clock_sync_next {

@@ -249,6 +249,7 @@ run_free(void *arg)
 	loop_timer_free(run->live);
 	field_struct_fini(&job_desc, &run->job);
 	free(run->job_text);
+	free(run->held_line);
 	free(run->reason);
 	for (size_t i = 0; i < run->warning_count; i++)
 		free(run->warnings[i]);

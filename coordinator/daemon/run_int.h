@@ -25,7 +25,7 @@ struct member {
 
 	bool prepared;  /* record.info.facts.volume is filled */
 	char *refused;  /* why it refused, owned, or NULL */
-	char *blind_to; /* the node whose token it does not see, owned, or NULL */
+	char *blind_to; /* names of the nodes whose tokens it does not see, owned, or NULL */
 
 	struct clock_estimate used;   /* what T was translated with */
 	struct clock_estimate better; /* of the same instant, best so far */
@@ -87,7 +87,9 @@ struct run {
 	size_t watcher_count;
 	bool watched_end; /* the end was told */
 
-	size_t pending; /* writes and reads under way that point here */
+	size_t pending;       /* writes and reads under way that point here */
+	size_t lines_pending; /* of these, lines about phases that are over */
+	char *held_line;      /* what is told after them, owned, or NULL */
 	struct run *next;
 };
 
@@ -138,6 +140,9 @@ void run_lose(struct run *run, size_t i);
 /* Writes the run's row, and the attempt (reason not NULL) or the phase that is over. Returns at once. */
 void run_save(struct run *run);
 void run_save_attempt(struct run *run, const char *reason);
+
+/* A line for people that must not overtake those about phases that are over. */
+void run_tell_in_order(struct run *run, const char *text);
 void run_save_phase(struct run *run, enum phase_state state);
 
 /* --- actions: run_prepare.c, run_phase.c, run_end.c ---------------------------------------------------------------------- */

@@ -148,7 +148,7 @@ run_on_measured(struct run *run, size_t i)
 		run_begin_burst(run, i);
 		return;
 	}
-	barrier_measured(&run->barrier, i, e.rtt_ns);
+	barrier_measured(&run->barrier, i, LS_MAX(e.rtt_ns, run->members[i].node->clock.burst_worst_ns));
 	check_armed(run);
 }
 
@@ -264,7 +264,7 @@ run_act_commit(struct run *run)
 	run_save(run);
 	snprintf(line, sizeof(line), "%s: phase %llu of %llu begins", phase_title(run_phase(run)),
 	    (unsigned long long)run->phases_done + 1, (unsigned long long)run_phases_total(run));
-	watch_tell(run, line);
+	run_tell_in_order(run, line);
 }
 
 void
@@ -434,7 +434,8 @@ run_act_next(struct run *run)
 {
 	run_save_phase(run, PHASE_STATE_DONE);
 	run->attempt = 0;
-	run->barrier.timeouts = 0;
+	if (run->barrier.timeouts > 0)
+		run->barrier.timeouts--; /* a machine that was busy for one phase is likely to be so for the next */
 	run->committed = false;
 	run->redo = false;
 	run->interrupted = false;

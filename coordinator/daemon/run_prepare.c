@@ -6,6 +6,7 @@
 
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/base/sink.h"
 #include "common/base/version.h"
 #include "coordinator/daemon/check.h"
 #include "coordinator/daemon/progress.h"
@@ -17,6 +18,7 @@
 #define VERIFY_TIMEOUT_NS (5 * NS_PER_S)
 #define VERIFY_WAIT_NS    (15 * NS_PER_S)
 #define TOKEN_BYTES       16
+#define NAMES_MAX         8
 
 /* --- who takes part ------------------------------------------------------------------------------------------------------- */
 
@@ -182,6 +184,7 @@ void
 run_act_wait(struct run *run)
 {
 	struct ls_err err = { 0 };
+	char line[1100];
 	int64_t wait_ns = LS_MAX(run->wait_ns, facts_outstanding(run->daemon) ? FACTS_WAIT_NS : 0);
 
 	switch (run_gather(run, &err)) {
@@ -193,7 +196,8 @@ run_act_wait(struct run *run)
 			return;
 		if (wait_ns > 0) {
 			run_set_deadline(run, wait_ns);
-			watch_tell(run, err.text);
+			snprintf(line, sizeof(line), "waiting: %s", err.text);
+			watch_tell(run, line);
 			return;
 		}
 		break;
@@ -396,8 +400,9 @@ volume_refused(struct run *run)
 
 		if (m->blind_to != NULL && !run->job.allow_separate_volumes)
 			run_decide(run, RUN_REFUSED,
-			    "node %s: %s is not one volume: it does not see the file of node %s", m->record.info.name,
-			    run->job.path, m->blind_to);
+			    "%s is not the same volume on all nodes: %s does not see what was written by %s; see "
+			    "allow_separate_volumes",
+			    run->job.path, m->record.info.name, m->blind_to);
 		else if (want != NULL && want[0] != '\0' && v != NULL && v->fs_type != NULL &&
 		    strcmp(v->fs_type, want) != 0)
 			run_decide(run, RUN_REFUSED, "node %s: %s lies on %s, not on %s", m->record.info.name,
@@ -430,6 +435,20 @@ check_verified(struct run *run)
 	run_raise(run, EV_ALL_VERIFIED);
 }
 
+/* The names of those whose files a node does not see, as a list for people. */
+static void
+set_blind(struct member *member, const struct msg_volume_verified *m)
+{
+	struct sink names = { 0 };
+
+	for (size_t k = 0; k < m->missing_count && k < NAMES_MAX; k++)
+		sink_printf(&names, "%s%s", k > 0 ? ", " : "", m->missing[k]);
+	if (m->missing_count > NAMES_MAX)
+		sink_printf(&names, " and %zu more", m->missing_count - NAMES_MAX);
+	set_str(&member->blind_to, names.text);
+	sink_free(&names);
+}
+
 void
 run_on_verified(struct run *run, size_t i, const struct msg_volume_verified *m)
 {
@@ -438,7 +457,7 @@ run_on_verified(struct run *run, size_t i, const struct msg_volume_verified *m)
 		return;
 	}
 	if (m->missing_count > 0)
-		set_str(&run->members[i].blind_to, m->missing[0]);
+		set_blind(&run->members[i], m);
 	check_verified(run);
 }
 

@@ -29,6 +29,17 @@ struct line_job {
 	struct ls_err err;
 };
 
+void
+run_tell_in_order(struct run *run, const char *text)
+{
+	if (run->lines_pending == 0) {
+		watch_tell(run, text);
+		return;
+	}
+	free(run->held_line);
+	run->held_line = ls_strdup(text);
+}
+
 static void
 job_over(struct run *run)
 {
@@ -52,14 +63,21 @@ static void
 line_done(void *arg)
 {
 	struct line_job *job = arg;
+	struct run *run = job->run;
 
+	run->lines_pending--;
 	if (!job->daemon->stopping) {
 		if (job->line != NULL)
-			watch_tell(job->run, job->line);
+			watch_tell(run, job->line);
 		else
-			ls_log(LS_LOG_WARN, "no line for a phase", "run=%s why=\"%s\"", job->run->id, job->err.text);
+			ls_log(LS_LOG_WARN, "no line for a phase", "run=%s why=\"%s\"", run->id, job->err.text);
+		if (run->held_line != NULL && run->lines_pending == 0) {
+			watch_tell(run, run->held_line);
+			free(run->held_line);
+			run->held_line = NULL;
+		}
 	}
-	job_over(job->run);
+	job_over(run);
 	free(job->line);
 	free(job);
 }
@@ -78,6 +96,7 @@ make_line(struct run *run, uint64_t phase, uint64_t repetition)
 	job->phase = phase;
 	job->repetition = repetition;
 	run->pending++;
+	run->lines_pending++;
 	daemon_read(run->daemon, line_work, line_done, job);
 }
 

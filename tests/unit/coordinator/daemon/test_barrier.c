@@ -19,12 +19,12 @@ struct lead_case {
 };
 
 static const struct lead_case leads[] = {
-	{ "loopback", 100 * US, 0, 3400 * US, 200 * US },
-	{ "a slow network", 2 * MS, 0, 11 * MS, 2 * MS },
+	{ "loopback", 100 * US, 0, 3200 * US, 200 * US },
+	{ "a slow network", 2 * MS, 0, 7 * MS, 2 * MS },
 	{ "no round trip known", 0, 0, 3 * MS, 200 * US },
-	{ "once too late", 100 * US, 1, 6800 * US, 200 * US },
-	{ "four times too late", 100 * US, 4, 54400 * US, 200 * US },
-	{ "never beyond twice the cap", 4 * NS_PER_S, 60, 16 * NS_PER_S + 3 * MS, 4 * NS_PER_S },
+	{ "once too late", 100 * US, 1, 6400 * US, 200 * US },
+	{ "four times too late", 100 * US, 4, 51200 * US, 200 * US },
+	{ "never beyond twice the cap", 4 * NS_PER_S, 60, 8 * NS_PER_S + 3 * MS, 4 * NS_PER_S },
 };
 
 static void
