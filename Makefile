@@ -119,7 +119,7 @@ $(BUILD)/tests/$(1)/test_%: $(BUILD)/obj/tests/unit/$(1)/test_%.o $(foreach f,$(
 	$$(call say,LD $$@)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$^ -lcmocka $(call external,$(1) $(call allowed,$(1)))
 endef
 $(foreach f,$(FOLDERS),$(eval $(call unit_rules,$(f))))
-.SECONDARY:
+.PRECIOUS: $(BUILD)/obj/%.o
 
 .PHONY: unit
 unit: $(UNIT_TESTS)
@@ -162,7 +162,7 @@ $(BUILD)/fuzz/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/d
 
 TOOL_SOURCES := $(filter-out tests/support/preload_%.c,$(wildcard tests/support/*.c tests/bench/*.c))
 TOOLS := $(TOOL_SOURCES:%.c=$(BUILD)/%)
-TOOL_FOLDERS := agent/shm proto/codec proto/model common/net common/pki common/stat common/base
+TOOL_FOLDERS := agent/engine agent/shm proto/codec proto/model common/net common/pki common/stat common/base
 .PHONY: tools
 tools: $(TOOLS)
 $(BUILD)/tests/support/%.so: tests/support/%.c
@@ -240,5 +240,6 @@ help: ## this list
 clean: ## remove $(BUILD) and the variants
 	rm -rf $(BUILD) build-asan build-tsan build-clang
 
+.PHONY: FORCE
 FORCE:
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
