@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "agent/runner/runner.h"
+#include "common/base/env.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
 
@@ -48,8 +49,8 @@ main(int argc, char **argv)
 		(void)fputs(what, stderr);
 		return 2;
 	}
-	/* For looking into a run by hand; it comes through the agent. NOLINTNEXTLINE(concurrency-mt-unsafe): one thread yet */
-	bool debug = getenv("LOCKSTEP_RUNNER_DEBUG") != NULL;
+	/* For looking into a run by hand; it comes through the agent. */
+	bool debug = ls_env("LOCKSTEP_RUNNER_DEBUG") != NULL;
 
 	ls_log_init("lockstep-runner", debug ? LS_LOG_DEBUG : LS_LOG_INFO);
 	fcntl(LINK_FD, F_SETFD, FD_CLOEXEC);

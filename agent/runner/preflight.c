@@ -12,7 +12,14 @@
 static enum ls_rc
 check_type(const struct job *job, const struct volume_facts *facts, struct ls_err *err)
 {
-	if (job->expect_fs == NULL || *job->expect_fs == '\0' || volume_type_matches(job->expect_fs, facts->fs_type))
+	if (job->expect_fs == NULL || *job->expect_fs == '\0')
+		return LS_OK;
+	if (facts->fs_type == NULL)
+		return ls_err_set(err, LS_E_REFUSED,
+		    "path %s: its mount is not in /proc/self/mountinfo, so that nothing says whether it is %s "
+		    "(expect_fs)",
+		    job->path, job->expect_fs);
+	if (volume_type_matches(job->expect_fs, facts->fs_type))
 		return LS_OK;
 	return ls_err_set(err, LS_E_REFUSED, "path %s lies on %s (%s, mounted at %s), the job expects %s (expect_fs)",
 	    job->path, facts->fs_type, facts->source, facts->mount_point, job->expect_fs);

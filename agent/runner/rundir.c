@@ -474,6 +474,7 @@ others_left(const struct rundir *rd)
 			close(fd);
 		return !gone;
 	}
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): dir is known to this thread alone */
 	while (!found && (entry = readdir(dir)) != NULL)
 		found = is_live_marker(fd, entry->d_name);
 	closedir(dir);

@@ -206,6 +206,22 @@ out:
 	return rc;
 }
 
+/*
+ * In a chroot whose root is no mount point mountinfo leaves the mount out: then the file system's device number is all that
+ * can be known, and the rest of the facts stays unknown.
+ */
+static enum ls_rc
+read_device(int fd, struct volume_facts *facts, struct ls_err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return ls_err_sys(err, errno, "fstat");
+	if (major(st.st_dev) != 0)
+		replace(&facts->device, ls_asprintf("%u:%u", major(st.st_dev), minor(st.st_dev)));
+	return LS_OK;
+}
+
 static uint64_t
 blocks_to_bytes(uint64_t blocks, uint64_t size)
 {
@@ -223,6 +239,8 @@ volume_read(int fd, const char *path, struct volume_facts *facts, struct space *
 
 	enum ls_rc rc = read_mount(fd, facts, err);
 
+	if (rc == LS_E_NOTFOUND)
+		rc = read_device(fd, facts, err);
 	if (rc != LS_OK) {
 		ls_err_wrap(err, "path %s", path);
 		return rc;

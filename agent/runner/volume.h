@@ -22,8 +22,8 @@ enum ls_rc volume_open(const char *path, int *out_fd, struct ls_err *err) LS_MUS
 bool volume_path_equal(const char *a, const char *b);
 
 /*
- * Mount, type, ids and sizes into facts (initialised by the caller), the same sizes into space. Direct and asynchronous
- * I/O are not looked at here. Errors: LS_E_SYS, LS_E_NOTFOUND.
+ * Mount, type, ids and sizes into facts (initialised by the caller), the same sizes into space. What cannot be known (the
+ * mount, in a chroot) stays unknown. Direct and asynchronous I/O are not looked at here. Errors: LS_E_SYS.
  */
 enum ls_rc volume_read(
     int fd, const char *path, struct volume_facts *facts, struct space *space, struct ls_err *err) LS_MUST_CHECK;
