@@ -87,12 +87,14 @@ drain_worker(struct sampler *s, uint32_t worker, struct ls_mono now)
 			c->next = count - (SHM_RING - 1);
 		}
 		const struct shm_step *step = &w->ring[c->next % SHM_RING];
-		int64_t at_ns = atomic_load_explicit(&step->at_ns, memory_order_relaxed);
-		uint64_t bytes = atomic_load_explicit(&step->bytes, memory_order_relaxed);
-		uint64_t ops = atomic_load_explicit(&step->ops, memory_order_relaxed);
+		int64_t at_ns = atomic_load_explicit(&step->at_ns, memory_order_acquire);
+		uint64_t bytes = atomic_load_explicit(&step->bytes, memory_order_acquire);
+		uint64_t ops = atomic_load_explicit(&step->ops, memory_order_acquire);
 
-		/* Read before the writer came round? Only then the three belong together. */
-		atomic_thread_fence(memory_order_acquire);
+		/*
+		 * Read before the writer came round? Only then the three belong together. Acquire above keeps this read behind
+		 * them, as a fence would (which TSan does not know).
+		 */
 		count = atomic_load_explicit(&w->ring_count, memory_order_relaxed);
 		if (count - c->next >= SHM_RING)
 			continue;

@@ -48,10 +48,11 @@ tally_step(struct tally *t, int64_t at_ns)
 	uint64_t n = atomic_load_explicit(&s->ring_count, memory_order_relaxed);
 	struct shm_step *step = &s->ring[n % SHM_RING];
 
-	store_i64(&step->at_ns, at_ns);
+	/* Release: who sees one of these in a slot sees that the writer has come round to it (sampler.c). */
+	atomic_store_explicit(&step->at_ns, at_ns, memory_order_release);
 	atomic_store_explicit(
-	    &step->bytes, atomic_load_explicit(&s->bytes, memory_order_relaxed), memory_order_relaxed);
-	atomic_store_explicit(&step->ops, atomic_load_explicit(&s->ops, memory_order_relaxed), memory_order_relaxed);
+	    &step->bytes, atomic_load_explicit(&s->bytes, memory_order_relaxed), memory_order_release);
+	atomic_store_explicit(&step->ops, atomic_load_explicit(&s->ops, memory_order_relaxed), memory_order_release);
 	atomic_store_explicit(&s->ring_count, n + 1, memory_order_release);
 	t->step_ns = t->start_ns + ((at_ns - t->start_ns) / SHM_STEP_NS + 1) * SHM_STEP_NS;
 }

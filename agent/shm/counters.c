@@ -62,7 +62,7 @@ map_fd(int fd, uint32_t workers, struct shm_map **out, struct ls_err *err)
 enum ls_rc
 shm_map_new(uint32_t workers, struct shm_map **out, struct ls_err *err)
 {
-	struct shm_map *map;
+	struct shm_map *map = NULL;
 	int fd = memfd_create("lockstep-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)

@@ -68,6 +68,7 @@ enum shm_decision {
 	SHM_MISSED_LATE,   /* woke later than the limit */
 };
 
+/* Written before ring_count is, with release stores: a reader that meets a new value in an old slot sees the count move, too. */
 struct shm_step {
 	_Atomic int64_t at_ns;
 	_Atomic uint64_t bytes, ops; /* since the phase's (counted) start */
