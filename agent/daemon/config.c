@@ -13,8 +13,6 @@
 #include "common/conf/conf.h"
 #include "common/net/addr.h"
 
-const char *const agent_log_level_names[] = { "error", "warn", "info", "debug", NULL };
-
 #include "common/base/field_table.h"
 #include "agent/daemon/config.def"
 #include "common/base/field_undef.h"

@@ -6,10 +6,9 @@
 
 #include "common/base/err.h"
 #include "common/base/field.h"
+#include "common/base/log.h"
 
 #define AGENT_CONFIG_SECTION "agent"
-
-extern const char *const agent_log_level_names[]; /* by enum ls_log_level */
 
 #include "common/base/field_decl.h"
 #include "agent/daemon/config.def"

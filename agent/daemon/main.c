@@ -3,8 +3,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "agent/daemon/agent.h"
@@ -15,6 +13,7 @@
 #include "common/base/version.h"
 #include "common/conf/conf.h"
 #include "common/pki/identity.h"
+#include "common/svc/svc.h"
 #include "proto/codec/msg.h"
 
 #define EXIT_USAGE 2
@@ -26,21 +25,6 @@ complain(const struct ls_err *err, int status)
 	return status;
 }
 
-/* For `lockstep run --local`: no agent must be left when the command is killed. */
-static void
-die_with_parent(void)
-{
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread yet */
-	const char *wanted = getenv("LOCKSTEP_DIE_WITH_PARENT");
-	if (!wanted || strcmp(wanted, "1") != 0)
-		return;
-
-	pid_t parent = getppid();
-	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGTERM, 0UL, 0UL, 0UL);
-	if (getppid() != parent)
-		(void)raise(SIGTERM); /* it died just before */
-}
-
 static int
 run_daemon(const struct agent_config *config)
 {
@@ -48,7 +32,7 @@ run_daemon(const struct agent_config *config)
 	struct agent *agent = NULL;
 
 	ls_log_init("lockstep-agent", (enum ls_log_level)config->log_level);
-	die_with_parent();
+	svc_die_with_parent();
 	if (chdir("/") != 0) /* never a directory on a volume that someone may want to unmount */
 		ls_log(LS_LOG_WARN, "chdir to / failed", NULL);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/env.h"
 
 /* Set once by main before any thread exists, read-only afterwards. */
 static struct {
@@ -17,7 +18,7 @@ static struct {
 	bool journal;
 } log_conf = { "lockstep", LS_LOG_INFO, false };
 
-static const char *const level_names[LS_LOG_LEVEL_COUNT] = { "error", "warning", "info", "debug" };
+const char *const ls_log_level_names[LS_LOG_LEVEL_COUNT + 1] = { "error", "warning", "info", "debug" };
 static const int level_priorities[LS_LOG_LEVEL_COUNT] = { 3, 4, 6, 7 }; /* syslog(3) */
 
 void
@@ -25,7 +26,7 @@ ls_log_init(const char *program, enum ls_log_level level)
 {
 	log_conf.program = program;
 	log_conf.level = level;
-	log_conf.journal = getenv("JOURNAL_STREAM") != NULL; /* NOLINT(concurrency-mt-unsafe): no thread yet */
+	log_conf.journal = ls_env("JOURNAL_STREAM") != NULL;
 }
 
 const char *
@@ -61,7 +62,7 @@ ls_log(enum ls_log_level level, const char *message, const char *fields, ...)
 	else
 		n = (size_t)snprintf(line, sizeof(line), "%s %s[%d] %s: %s",
 		    ls_wall_format(ls_wall_now(), stamp, sizeof(stamp)), log_conf.program, (int)getpid(),
-		    level_names[level], message);
+		    ls_log_level_names[level], message);
 	if (n > sizeof(line) - 2)
 		n = sizeof(line) - 2;
 	if (fields != NULL && n + 2 < sizeof(line)) {

@@ -10,6 +10,8 @@
 
 enum ls_log_level { LS_LOG_ERROR = 0, LS_LOG_WARN, LS_LOG_INFO, LS_LOG_DEBUG, LS_LOG_LEVEL_COUNT };
 
+extern const char *const ls_log_level_names[LS_LOG_LEVEL_COUNT + 1]; /* by level, NULL at the end */
+
 /*
  * Sets up the log of this process: program name (borrowed for good) and the most verbose level that is written. Under
  * systemd (JOURNAL_STREAM set) lines carry the <N> priority prefix instead of a time.

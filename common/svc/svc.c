@@ -1,16 +1,32 @@
 #include "common/svc/svc.h"
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <systemd/sd-daemon.h>
 
+#include "common/base/env.h"
 #include "common/base/mem.h"
 
 struct svc {
 	struct loop_timer *watchdog; /* NULL: none asked for */
 	int64_t rhythm_ns;
 };
+
+void
+svc_die_with_parent(void)
+{
+	const char *wanted = ls_env("LOCKSTEP_DIE_WITH_PARENT");
+
+	if (wanted == NULL)
+		return;
+	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGTERM, 0UL, 0UL, 0UL);
+	if (getppid() != (pid_t)strtol(wanted, NULL, 10))
+		raise(SIGTERM); /* it was gone before we asked */
+}
 
 static void
 on_watchdog(void *arg)

@@ -9,6 +9,12 @@
 
 struct svc;
 
+/*
+ * When LOCKSTEP_DIE_WITH_PARENT is set, to the parent's process id (`lockstep run --local` does so), this process gets SIGTERM
+ * as soon as its parent is gone, also when that is so already.
+ */
+void svc_die_with_parent(void);
+
 struct svc *svc_new(struct loop *loop); /* starts the watchdog timer if there is one */
 void svc_ready(struct svc *svc, const char *status);
 void svc_stopping(struct svc *svc);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/env.h"
 #include "common/base/mem.h"
 #include "common/base/sink.h"
 #include "common/base/version.h"
@@ -33,11 +34,11 @@ struct client {
 static const char *
 setting(const char *given, const char *variable, const char *otherwise)
 {
-	const char *env = getenv(variable);
+	const char *env = ls_env(variable);
 
 	if (given != NULL)
 		return given;
-	return env != NULL && env[0] != '\0' ? env : otherwise;
+	return env != NULL ? env : otherwise;
 }
 
 /* --- events of the connection ------------------------------------------------------------------------------------- */
@@ -139,7 +140,7 @@ greet(struct client *client, struct ls_err *err)
 {
 	struct msg_hello hello;
 	struct msg welcome;
-	const char *user = getenv("USER");
+	const char *user = ls_env("USER");
 
 	msg_body_init(MSG_HELLO, &hello);
 	hello.protocol = MSG_PROTOCOL_MAJOR;
@@ -345,6 +346,7 @@ client_export(struct client *client, const char *run, char **out, size_t *out_le
 		rc = client_expect(client, MSG_DOCUMENT_PART, &msg, err);
 		if (rc != LS_OK)
 			break;
+		/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): set, as ls_err_set never gives LS_OK */
 		const struct msg_document_part *p = msg.body;
 		if (p->part != part)
 			rc = ls_err_set(err, LS_E_PROTO, "part %llu of the document came where %llu was due",

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/env.h"
 #include "common/base/mem.h"
 #include "common/base/sink.h"
 #include "common/base/units.h"
@@ -31,7 +32,7 @@ struct live {
 enum live_style
 live_style_here(void)
 {
-	const char *term = getenv("TERM");
+	const char *term = ls_env("TERM");
 
 	if (!isatty(STDERR_FILENO) || term == NULL || strcmp(term, "dumb") == 0)
 		return LIVE_LINES;
@@ -241,10 +242,9 @@ struct live *
 live_new(enum live_style style)
 {
 	struct live *live = ls_calloc(1, sizeof(*live));
-	const char *no_colour = getenv("NO_COLOR");
 
 	live->style = style;
-	live->colour = no_colour == NULL || no_colour[0] == '\0';
+	live->colour = ls_env("NO_COLOR") == NULL;
 	if (style == LIVE_TERMINAL)
 		fputs("\033[?25l", stderr);
 	return live;

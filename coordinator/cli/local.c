@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/env.h"
 #include "common/base/mem.h"
 #include "common/base/sink.h"
 #include "common/pki/pki.h"
@@ -108,8 +109,8 @@ is_below(const char *path, const char *top)
 static enum ls_rc
 make_dir(struct local *local, const char *path, struct ls_err *err)
 {
-	const char *const places[] = { getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp", "/var/tmp",
-		getenv("HOME") };
+	const char *const places[] = { ls_env("XDG_RUNTIME_DIR"), ls_env("TMPDIR"), "/tmp", "/var/tmp",
+		ls_env("HOME") };
 	int error = ENOENT;
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
@@ -188,8 +189,8 @@ lock_store(struct local *local, const char *store, struct ls_err *err)
 static enum ls_rc
 make_store(struct local *local, char **out, struct ls_err *err)
 {
-	const char *state = getenv("XDG_STATE_HOME");
-	const char *home = getenv("HOME");
+	const char *state = ls_env("XDG_STATE_HOME");
+	const char *home = ls_env("HOME");
 	char *store;
 
 	if (state != NULL && state[0] == '/')
@@ -370,6 +371,7 @@ local_start(size_t count, const char *path, struct local **out, struct ls_err *e
 {
 	struct local *local = ls_calloc(1, sizeof(*local));
 	char *store = NULL;
+	char self[24];
 
 	local->lock = -1;
 	local->count = count + 1;
@@ -377,7 +379,9 @@ local_start(size_t count, const char *path, struct local **out, struct ls_err *e
 	snprintf(local->children[0].name, sizeof(local->children[0].name), "lockstepd");
 	for (size_t i = 1; i < local->count; i++)
 		snprintf(local->children[i].name, sizeof(local->children[i].name), "node%zu", i);
-	setenv("LOCKSTEP_DIE_WITH_PARENT", "1", 1);
+	snprintf(self, sizeof(self), "%d", (int)getpid());
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the command has one thread */
+	setenv("LOCKSTEP_DIE_WITH_PARENT", self, 1);
 
 	enum ls_rc rc = find_programs(local, err);
 	if (rc == LS_OK)

@@ -16,8 +16,6 @@
 
 #define CONFIG_FILE LS_SYSCONFDIR "/lockstep/lockstepd.conf"
 
-const char *const lockstepd_log_levels[] = { "error", "warning", "info", "debug", NULL };
-
 #include "common/base/field_table.h"
 #include "coordinator/daemon/config.def"
 #include "common/base/field_undef.h"

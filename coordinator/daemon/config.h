@@ -10,8 +10,6 @@
 #include "common/base/field.h"
 #include "common/base/log.h"
 
-extern const char *const lockstepd_log_levels[]; /* by enum ls_log_level, NULL-terminated */
-
 #include "common/base/field_decl.h"
 #include "coordinator/daemon/config.def"
 #include "common/base/field_undef.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "common/base/log.h"
@@ -218,20 +217,6 @@ say_ready(const struct daemon *d, int fd)
 	close(fd);
 }
 
-/* Started by `lockstep run --local`: nothing is left when that ends. */
-static void
-die_with_parent(void)
-{
-	const char *want = getenv("LOCKSTEP_DIE_WITH_PARENT");
-	pid_t parent = getppid();
-
-	if (want == NULL || strcmp(want, "1") != 0)
-		return;
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent || parent == 1)
-		raise(SIGTERM); /* it was gone before we asked */
-}
-
 enum ls_rc
 server_run(struct daemon *d, int ready_fd, struct ls_err *err)
 {
@@ -241,7 +226,7 @@ server_run(struct daemon *d, int ready_fd, struct ls_err *err)
 	struct svc *svc = svc_new(d->loop);
 	enum ls_rc rc;
 
-	die_with_parent();
+	svc_die_with_parent();
 	say_ready(d, ready_fd);
 	svc_ready(svc, "serving");
 	rc = loop_run(d->loop, err);

@@ -596,9 +596,8 @@ def test_bad_command_line_is_status_2(words):
 
 
 def test_local_agent_dies_with_its_parent(agent):
-    env = dict(os.environ, LOCKSTEP_DIE_WITH_PARENT="1")
-    parent = subprocess.Popen(["sh", "-c", '"$@" & echo $!; wait', "sh", *agent.words()], stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, env=env)
+    parent = subprocess.Popen(["sh", "-c", 'LOCKSTEP_DIE_WITH_PARENT=$$ "$@" & echo $!; wait', "sh", *agent.words()],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     pid = int(parent.stdout.readline())
     agent.connect()
     parent.kill()
