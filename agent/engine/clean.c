@@ -56,6 +56,7 @@ pass(DIR *dir, const char *path, bool (*sub)(int, const char *, const char *, co
 	struct dirent *d;
 
 	rewinddir(dir);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): dir is known to this thread alone */
 	while ((d = readdir(dir)) != NULL) {
 		if (is_dot(d->d_name))
 			continue;

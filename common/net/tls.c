@@ -227,7 +227,7 @@ tls_ctx_ref(struct tls_ctx *ctx)
 enum ls_rc
 tls_ctx_reload(struct tls_ctx *ctx, struct ls_err *err)
 {
-	SSL_CTX *fresh;
+	SSL_CTX *fresh = NULL;
 
 	if (build(ctx, &fresh, err) != LS_OK)
 		return LS_E_TLS;

@@ -165,5 +165,6 @@ remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
 void
 file_remove_tree(const char *path)
 {
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the command has one thread, and no FTW_CHDIR */
 	nftw(path, remove_one, TREE_DEPTH, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }

@@ -258,7 +258,7 @@ follow_block_signals(bool block)
 	sigemptyset(&set);
 	for (size_t i = 0; i < ARRAY_LEN(interrupts); i++)
 		sigaddset(&set, interrupts[i]);
-	sigprocmask(block ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+	pthread_sigmask(block ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
 static void

@@ -90,7 +90,7 @@ set_nodes_text(struct job *job, const char *text)
 enum ls_rc
 jobs_load(const char *what, const struct job_overrides *overrides, struct job *out, struct ls_err *err)
 {
-	struct job job;
+	struct job job = { 0 };
 	enum ls_rc rc = parse(what, overrides->set, &job, err);
 
 	if (rc != LS_OK)

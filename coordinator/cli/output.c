@@ -93,11 +93,13 @@ table_print(struct table *table)
 
 	for (size_t c = 0; c < table->columns; c++)
 		widths[c] = column_width(table, c);
-	for (size_t i = 0; i < table->count; i++) {
-		if ((i + 1) % table->columns == 0)
+	for (size_t i = 0, c = 0; i < table->count; i++) {
+		if (c + 1 < table->columns) {
+			printf("%-*s  ", (int)widths[c++], table->cells[i]);
+		} else {
 			printf("%s\n", table->cells[i]);
-		else
-			printf("%-*s  ", (int)widths[i % table->columns], table->cells[i]);
+			c = 0;
+		}
 	}
 	free(widths);
 	table_drop(table);

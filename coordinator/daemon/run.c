@@ -291,9 +291,10 @@ run_free_all(struct daemon *d)
 	while (d->runs != NULL) {
 		struct run *run = d->runs;
 
-		take_out(run);
+		d->runs = run->next;
 		run_free(run);
 	}
+	d->active = NULL;
 }
 
 /* --- small questions ------------------------------------------------------------------------------------------------------ */

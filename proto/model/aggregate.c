@@ -138,8 +138,12 @@ node_result_derive(struct node_result *node)
 {
 	int64_t span_ns = node_span(node);
 	struct rate rate = rate_of((double)node->bytes, (double)node->ops, span_ns, node->bytes > 0, node->ops > 0);
-	struct hist *hist = ls_malloc(sizeof(*hist));
+	struct hist *hist;
 
+	/* an import that tells only rates: there is nothing to derive them from */
+	if (node->bytes == LS_UNKNOWN_U64 || node->ops == LS_UNKNOWN_U64)
+		return;
+	hist = ls_malloc(sizeof(*hist));
 	node->bytes_per_s = rate.bytes_per_s;
 	node->ops_per_s = rate.ops_per_s;
 	for (int op = 0; op < OP_COUNT; op++) {
@@ -364,10 +368,11 @@ all_active_reason(const struct span *span, char *buf, size_t len)
 	char d[32];
 	char step[32];
 	int64_t shared = span_between(span->e0, span->s1);
+	uint64_t all = span->silent + span->workers;
 
 	if (span->silent > 0)
 		snprintf(buf, len, "%llu of %llu workers finished no counted operation",
-		    (unsigned long long)span->silent, (unsigned long long)(span->silent + span->workers));
+		    (unsigned long long)span->silent, (unsigned long long)all);
 	else if (shared <= 0)
 		snprintf(buf, len, "at no time were all workers active, the first ended before the last one started");
 	else if (span->unsteady != NULL)
@@ -527,7 +532,8 @@ fill_totals(struct phase_result *phase, bool partial)
 		const struct node_result *node = &phase->nodes[n];
 
 		a->errors = add_saturated(a->errors, node->errors);
-		if (node->state == NODE_LOST && !partial)
+		if ((node->state == NODE_LOST && !partial) || node->bytes == LS_UNKNOWN_U64 ||
+		    node->ops == LS_UNKNOWN_U64)
 			known = false;
 		if (!node_counts(node) && (partial || node->state != NODE_FAILED))
 			continue;

@@ -11,11 +11,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The address sanitizer asks for this; without it an impossible size ends the process instead of giving NULL. */
+/* The sanitizers ask for this; without it an impossible size ends the process instead of giving NULL. */
 const char *__asan_default_options(void);
 
 const char *
 __asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+const char *__tsan_default_options(void);
+
+const char *
+__tsan_default_options(void)
 {
 	return "allocator_may_return_null=1";
 }
