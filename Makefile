@@ -50,7 +50,7 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 # external libraries by the folder that is their one door
 EXT_common/stat := -lm
 EXT_common/conf := -linih
-EXT_common/net := -levent_openssl -levent_pthreads -levent -lssl -lcrypto
+EXT_common/net := -levent_core -lssl -lcrypto
 EXT_common/pki := -lssl -lcrypto
 EXT_common/svc := -lsystemd
 EXT_proto/model := -lm
@@ -139,11 +139,11 @@ TSAN_FLAGS := SANITIZE="-fsanitize=thread" HARDEN= OPT="-O1 -g"
 
 .PHONY: asan tsan clang
 asan: ## ASan and UBSan build in build-asan
-	$(MAKE) BUILD=build-asan $(ASAN_FLAGS) all unit fuzz
+	$(MAKE) BUILD=build-asan $(ASAN_FLAGS) all unit tools fuzz
 tsan: ## TSan build in build-tsan
-	$(MAKE) BUILD=build-tsan $(TSAN_FLAGS) all unit
+	$(MAKE) BUILD=build-tsan $(TSAN_FLAGS) all unit tools fuzz
 clang: ## clang build in build-clang
-	$(MAKE) BUILD=build-clang CC=clang all unit
+	$(MAKE) BUILD=build-clang CC=clang all unit tools fuzz
 
 # --- fuzz targets ----------------------------------------------------------------------------------------------------
 # With the plain driver (runs files once) by default; FUZZER=1 CC=clang links libFuzzer instead.

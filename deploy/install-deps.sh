@@ -14,7 +14,7 @@ build command:cc            gcc                gcc                     gcc
 build command:make          make               make                    make
 build command:ar            binutils           binutils                binutils
 build header:stdio.h        libc6-dev          glibc-devel             glibc-devel
-build header:event2/bufferevent_ssl.h libevent-dev libevent-devel libevent-devel
+build header:event2/event.h libevent-dev libevent-devel libevent-devel
 build header:openssl/ssl.h  libssl-dev         openssl-devel           libopenssl-devel
 build header:jansson.h      libjansson-dev     jansson-devel           libjansson-devel
 build header:liburing.h     liburing-dev       liburing-devel          liburing-devel
