@@ -39,15 +39,17 @@ map_size(uint32_t workers)
 	return sizeof(struct shm_control) + (size_t)workers * sizeof(struct shm_worker);
 }
 
-/* Maps fd, which has the size for so many workers. Takes fd over when it succeeds. */
-static enum ls_rc
-map_fd(int fd, uint32_t workers, struct shm_map **out, struct ls_err *err)
+/* Maps fd, which has the size for so many workers. Takes fd over when it succeeds; otherwise NULL and LS_E_SYS in err. */
+static struct shm_map *
+map_fd(int fd, uint32_t workers, struct ls_err *err)
 {
 	size_t size = map_size(workers);
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	if (p == MAP_FAILED)
-		return ls_err_sys(err, errno, "shared counters: mmap of %zu bytes", size);
+	if (p == MAP_FAILED) {
+		ls_err_sys(err, errno, "shared counters: mmap of %zu bytes", size);
+		return NULL;
+	}
 
 	struct shm_map *map = ls_calloc(1, sizeof(*map));
 	map->fd = fd;
@@ -55,14 +57,13 @@ map_fd(int fd, uint32_t workers, struct shm_map **out, struct ls_err *err)
 	map->workers = workers;
 	map->control = p;
 	map->worker = (struct shm_worker *)(void *)((char *)p + sizeof(struct shm_control));
-	*out = map;
-	return LS_OK;
+	return map;
 }
 
 enum ls_rc
 shm_map_new(uint32_t workers, struct shm_map **out, struct ls_err *err)
 {
-	struct shm_map *map = NULL;
+	struct shm_map *map;
 	int fd = memfd_create("lockstep-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
@@ -76,7 +77,8 @@ shm_map_new(uint32_t workers, struct shm_map **out, struct ls_err *err)
 		ls_err_sys(err, errno, "shared counters: F_ADD_SEALS");
 		goto fail;
 	}
-	if (map_fd(fd, workers, &map, err) != LS_OK)
+	map = map_fd(fd, workers, err);
+	if (map == NULL)
 		goto fail;
 	map->control->magic = SHM_MAGIC;
 	map->control->version = SHM_VERSION;
@@ -138,11 +140,13 @@ shm_map_open(int fd, struct shm_map **out, struct ls_err *err)
 
 	if (rc == LS_OK)
 		rc = check_control(fd, size, &workers, err);
-	if (rc == LS_OK)
-		rc = map_fd(fd, workers, out, err);
-	if (rc != LS_OK)
+	struct shm_map *map = rc == LS_OK ? map_fd(fd, workers, err) : NULL;
+	if (map == NULL) {
 		close(fd);
-	return rc;
+		return rc != LS_OK ? rc : LS_E_SYS;
+	}
+	*out = map;
+	return LS_OK;
 }
 
 void
