@@ -20,6 +20,13 @@ def program(name):
     return os.path.join(BUILD, "bin", name)
 
 
+def sanitized():
+    """Was this built with a sanitizer? Bounds on memory and speed do not hold then."""
+    with open(program("lockstep-agent"), "rb") as f:
+        text = f.read()
+    return any(word in text for word in (b"libasan", b"libtsan", b"libubsan"))
+
+
 def wait_for(what, condition, timeout=WAIT_S):
     """Polls until condition() is true and returns its value; fails naming what."""
     end = time.monotonic() + timeout

@@ -9,7 +9,7 @@ import subprocess
 import jsonschema
 import pytest
 
-from cluster import Cluster, program
+from cluster import Cluster, program, sanitized
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 KIB = 1024
@@ -243,4 +243,4 @@ def test_idle_agents_leave_no_trace(cluster):
         assert not [link for link in links if link.startswith(cluster.volume)]
         assert not os.readlink(f"/proc/{pid}/cwd").startswith(cluster.volume)
         rss = int(re.search(r"VmRSS:\s+(\d+) kB", open(f"/proc/{pid}/status", encoding="ascii").read()).group(1))
-        assert rss < 20 * 1024, f"{name} uses {rss} kB"
+        assert sanitized() or rss < 20 * 1024, f"{name} uses {rss} kB"
