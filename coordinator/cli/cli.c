@@ -87,6 +87,8 @@ print_help(const struct cmd *cmd)
 
 	sink_printf(&out, "usage: lockstep %s%s%s\n\n%s\n", cmd->name, cmd->synopsis[0] != '\0' ? " " : "",
 	    cmd->synopsis, cmd->help);
+	if (cmd->more_help != NULL)
+		cmd->more_help(&out);
 	if (cmd->options[0].name != NULL) {
 		sink_printf(&out, "\noptions:\n");
 		options_help(cmd->options, &out);

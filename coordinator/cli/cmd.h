@@ -31,6 +31,7 @@ struct cmd {
 	const char *summary;  /* one line for the list of commands */
 	const char *synopsis; /* what follows the name in the usage line */
 	const char *help;     /* paragraphs and examples for --help */
+	void (*more_help)(struct sink *out); /* what follows from tables, after help; may be NULL */
 	const struct option_row *options;
 	size_t options_size; /* bytes of the struct that they fill, zeroed before */
 	size_t min_words, max_words;

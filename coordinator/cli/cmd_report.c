@@ -17,7 +17,7 @@ struct report_options {
 #define O(member) offsetof(struct report_options, member)
 
 static const struct option_row rows[] = {
-	{ "format", 'f', OPTION_TEXT, O(format), "FORMAT", "text, json or csv; default text", 0, 0 },
+	{ "format", 'f', OPTION_TEXT, O(format), "FORMAT", "one of the formats above; default text", 0, 0 },
 	{ "output", 'o', OPTION_TEXT, O(output), "FILE", "write there instead of to standard output", 0, 0 },
 	{ 0 },
 };
@@ -63,6 +63,14 @@ run_report(const struct cli *cli, const void *opaque, const struct option_texts 
 	return rc == LS_OK ? CLI_OK : cli_fail(CLI_FAILED, "%s", err.text);
 }
 
+static void
+formats_help(struct sink *out)
+{
+	sink_printf(out, "\nformats:\n");
+	for (size_t i = 0; report_formats[i] != NULL; i++)
+		sink_printf(out, "  %-13s %s\n", report_formats[i]->name, report_formats[i]->help);
+}
+
 const struct cmd cmd_report = {
 	.name = "report",
 	.summary = "print the results of a run, or of a results file",
@@ -71,15 +79,12 @@ const struct cmd cmd_report = {
 		"default) for the\n"
 		"newest run; FILE is a results file that \"lockstep run --json FILE\" wrote, and needs no lockstepd.\n"
 		"\n"
-		"formats:\n"
-		"  text   for people, at most 100 columns wide\n"
-		"  json   the whole results document (schema lockstep-results/1)\n"
-		"  csv    one value a row: phase, repetition, node, metric, value, unit\n"
-		"\n"
 		"examples:\n"
 		"  lockstep report\n"
 		"  lockstep report 01k --format csv --output run.csv\n"
-		"  lockstep report out.json",
+		"  lockstep report out.json\n"
+		"  lockstep report --format bonnie-csv | bon_csv2html > bonnie.html",
+	.more_help = formats_help,
 	.options = rows,
 	.options_size = sizeof(struct report_options),
 	.max_words = 1,

@@ -5,11 +5,21 @@
 extern const struct report_format report_text;
 extern const struct report_format report_json;
 extern const struct report_format report_csv;
+extern const struct report_format report_markdown;
+extern const struct report_format report_bonnie;
+extern const struct report_format report_bonnie_csv;
+extern const struct report_format report_iozone;
+extern const struct report_format report_iozone_excel;
 
 const struct report_format *const report_formats[] = {
 	&report_text,
 	&report_json,
 	&report_csv,
+	&report_markdown,
+	&report_bonnie,
+	&report_bonnie_csv,
+	&report_iozone,
+	&report_iozone_excel,
 	NULL,
 };
 

@@ -87,18 +87,25 @@ text_warnings(struct sink *out, const char *indent, char *const *list, size_t co
 		text_wrap(out, prefix, "%s", list[i]);
 }
 
+const char *
+text_number(double value, char *buf, size_t len)
+{
+	int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+
+	if (isfinite(value))
+		snprintf(buf, len, "%.*f", decimals, value);
+	else
+		snprintf(buf, len, "n/a");
+	return buf;
+}
+
 void
 text_cell(struct sink *out, int width, double value)
 {
 	char digits[64];
 
-	if (!isfinite(value)) {
-		text_cell_word(out, width, "n/a");
-		return;
-	}
-	int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-	snprintf(digits, sizeof(digits), "%.*f", decimals, value);
-	if ((int)strlen(digits) >= width)
+	text_number(value, digits, sizeof(digits));
+	if (isfinite(value) && (int)strlen(digits) >= width)
 		snprintf(digits, sizeof(digits), "%.2e", value);
 	text_cell_word(out, width, digits);
 }

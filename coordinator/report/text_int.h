@@ -20,6 +20,9 @@ void text_wrap(struct sink *out, const char *prefix, const char *fmt, ...) LS_PR
 /* The warnings of a list, each a paragraph beginning with "! ". */
 void text_warnings(struct sink *out, const char *indent, char *const *list, size_t count);
 
+/* A number with about three significant digits, all before the point; "n/a" for NAN. buf: 64 bytes. */
+const char *text_number(double value, char *buf, size_t len);
+
 /* A number right-aligned in width columns, about three significant digits; "n/a" for NAN. */
 void text_cell(struct sink *out, int width, double value);
 

@@ -1,0 +1,79 @@
+#include "coordinator/report/iozone_int.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+const struct iozone_test iozone_tests[] = {
+	{ "write", 0, 9, "", "write", "Writer", "initial writers", "Initial write" },
+	{ "rewrite", 0, 9, "", "rewrite", "Re-writer", "rewriters", "Rewrite" },
+	{ "read", 1, 9, "", "read", "Reader", "readers", "Read" },
+	{ "reread", 1, 9, "", "reread", "Re-Reader", "re-readers", "Re-read" },
+	{ "random-read", 2, 9, "random", "read", "Random read", "random readers", "Random read" },
+	{ "random-write", 2, 9, "random", "write", "Random write", "random writers", "Random write" },
+	{ "backward-read", 3, 9, "bkwd", "read", "Backward read", "reverse readers", "Reverse Read" },
+	{ "record-rewrite", 4, 10, "record", "rewrite", "Record rewrite", "record rewriters", "Record rewrite" },
+	{ "stride-read", 5, 10, "stride", "read", "Stride read", "stride readers", "Stride read" },
+	{ "fwrite", 6, 9, "", "fwrite", "Fwrite", "fwriters", "Fwrite" },
+	{ "frewrite", 6, 9, "", "frewrite", "Re-Fwrite", "re-fwriters", "Re-Fwrite" },
+	{ "fread", 7, 9, "", "fread", "Fread", "freaders", "Fread" },
+	{ "freread", 7, 9, "", "freread", "Re-Fread", "re-freaders", "Re-Fread" },
+	{ "mixed", 8, 0, "", NULL, NULL, "mixed workload", "Mixed workload" },
+	{ "pwrite", 9, 0, "", NULL, "Pwrite", "pwrite writers", "Pwrite" },
+	{ "re-pwrite", 9, 0, "", NULL, "Re-Pwrite", "re-pwrite writers", "Re-Pwrite" },
+	{ "pread", 10, 0, "", NULL, "Pread", "pread readers", "Pread" },
+	{ "re-pread", 10, 0, "", NULL, "Re-Pread", "re-pread readers", "Re-Pread" },
+};
+const size_t iozone_test_count = ARRAY_LEN(iozone_tests);
+
+double
+iozone_kb_per_s(const struct report_cell *cell)
+{
+	return cell->measured ? cell->bytes_per_s / 1024 : (double)NAN;
+}
+
+const char *
+iozone_kb(uint64_t bytes, char *buf, size_t len)
+{
+	if (bytes == LS_UNKNOWN_U64)
+		snprintf(buf, len, "-");
+	else if (bytes % 1024 == 0)
+		snprintf(buf, len, "%" PRIu64, bytes / 1024);
+	else
+		snprintf(buf, len, "%.3f", (double)bytes / 1024);
+	return buf;
+}
+
+bool
+iozone_was_run(const struct report_rows *rows, int number)
+{
+	for (size_t r = 0; r < rows->count; r++)
+		for (size_t i = 0; i < iozone_test_count; i++)
+			if (iozone_tests[i].number == number &&
+			    report_row_find(&rows->items[r], iozone_tests[i].kind) != NULL)
+				return true;
+	return false;
+}
+
+void
+iozone_throughput_report(struct sink *out, const struct report_rows *rows)
+{
+	for (size_t r = 0; r < rows->count; r++) {
+		const struct report_row *row = &rows->items[r];
+		const struct phase_result *first = report_row_first(row);
+		char kb[32];
+
+		sink_printf(out, "\n\"Throughput report Y-axis is type of test X-axis is number of threads\"\n");
+		sink_printf(
+		    out, "\"Record size = %s kBytes \"\n", iozone_kb(report_record_size(first), kb, sizeof(kb)));
+		sink_printf(out, "\"Output is in kBytes/sec\"\n");
+		for (size_t i = 0; i < iozone_test_count; i++) {
+			const struct phase_result *phase = report_row_find(row, iozone_tests[i].kind);
+
+			if (phase == NULL || !isfinite(phase->aggregate.sum_of_rates.bytes_per_s))
+				continue;
+			sink_printf(out, "\n\"%15s \" %10.2f \n", iozone_tests[i].brief,
+			    phase->aggregate.sum_of_rates.bytes_per_s / 1024);
+		}
+	}
+}

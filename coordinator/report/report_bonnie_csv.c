@@ -1,0 +1,138 @@
+/*
+ * bonnie++'s CSV, format 1.98 (bonnie++ 1.98 and 2.00): 50 fields, a line for each machine and one for all together. What was not
+ * run is an empty field, what took less than half a second is plus signs, as there. Rates are KiB/s and files/s.
+ */
+#include "coordinator/report/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "coordinator/report/bonnie_int.h"
+
+extern const struct report_format report_bonnie_csv;
+
+static void
+add_pair(struct sink *out, const struct report_cell *cell, double rate, bool decimals)
+{
+	if (!cell->measured || !isfinite(rate)) {
+		sink_printf(out, ",,");
+		return;
+	}
+	if (bonnie_too_short(cell)) {
+		sink_printf(out, ",+++++,+++");
+		return;
+	}
+	sink_printf(out, ",%.*f,", decimals && rate < 1000 ? 1 : 0, decimals && rate < 1000 ? rate : floor(rate));
+	if (isfinite(cell->cpu_percent))
+		sink_printf(out, "%.0f", floor(cell->cpu_percent));
+}
+
+static struct report_cell
+cell_of(const struct results *results, const struct report_row *row, const char *kinds, size_t node)
+{
+	return report_cell_of(results, bonnie_phase(row, kinds), node);
+}
+
+/* Fields 5 to 20. */
+static void
+add_io(struct sink *out, const struct results *results, const struct report_row *row, size_t node)
+{
+	const struct phase_result *first = bonnie_first(row, bonnie_io_kinds, BONNIE_IO);
+	const struct phase_result *seeks = bonnie_phase(row, bonnie_io_kinds[BONNIE_IO - 1]);
+	char size[32] = "";
+	char chunk[32] = "";
+
+	if (first != NULL) {
+		bonnie_size(report_bytes_of_files(results, first, node), size, sizeof(size));
+		bonnie_size(report_record_size(first), chunk, sizeof(chunk));
+	}
+	sink_printf(out, ",%s,%s,", size, chunk);
+	const struct node_result *result =
+	    seeks == NULL || node == REPORT_ALL ? NULL : report_node_find(results, seeks, node);
+	if (result != NULL)
+		sink_printf(out, "%" PRIu64, result->ops);
+	else if (seeks != NULL && node == REPORT_ALL && seeks->aggregate.ops != LS_UNKNOWN_U64)
+		sink_printf(out, "%" PRIu64, seeks->aggregate.ops);
+	sink_printf(out, ",");
+	if (seeks != NULL)
+		sink_printf(out, "%" PRIu64, job_phase_workers(&results->run.job, &seeks->spec));
+	for (size_t i = 0; i < BONNIE_IO; i++) {
+		struct report_cell cell = cell_of(results, row, bonnie_io_kinds[i], node);
+		bool is_seeks = i == BONNIE_IO - 1;
+
+		add_pair(out, &cell, is_seeks ? cell.ops_per_s : cell.bytes_per_s / 1024, is_seeks);
+	}
+}
+
+/* Fields 21 to 37. */
+static void
+add_files(struct sink *out, const struct results *results, const struct report_row *row, size_t node)
+{
+	const struct phase_result *first = bonnie_first(row, bonnie_file_kinds, BONNIE_FILES);
+	char files[32];
+
+	if (first == NULL)
+		sink_printf(out, ",,,,,");
+	else if (first->spec.size == 0)
+		sink_printf(out, ",%s,,,,", bonnie_files(results, first, node, files, sizeof(files)));
+	else
+		sink_printf(out, ",%s,%" PRIu64 ",%" PRIu64 ",,",
+		    bonnie_files(results, first, node, files, sizeof(files)), first->spec.size, first->spec.size);
+	for (size_t i = 0; i < BONNIE_FILES; i++) {
+		struct report_cell cell = cell_of(results, row, bonnie_file_kinds[i], node);
+
+		add_pair(out, &cell, cell.ops_per_s, false);
+	}
+}
+
+static void
+add_latencies(struct sink *out, const struct results *results, const struct report_row *row, const char *const *kinds,
+    size_t count, size_t node)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct report_cell cell = cell_of(results, row, kinds[i], node);
+		char text[32];
+
+		sink_printf(out, ",%s", bonnie_latency(cell.latency_max_ns, text, sizeof(text)));
+	}
+}
+
+static void
+add_line(struct sink *out, const struct results *results, const struct report_row *row, size_t node)
+{
+	const struct phase_result *first = report_row_first(row);
+	char name[80];
+
+	sink_printf(out, "1.98,%s,%s,%" PRIu64 ",", results->run.lockstep.version,
+	    bonnie_name(results, node, name, sizeof(name)),
+	    first == NULL ? results->run.job.workers : job_phase_workers(&results->run.job, &first->spec));
+	add_io(out, results, row, node);
+	add_files(out, results, row, node);
+	add_latencies(out, results, row, bonnie_io_kinds, BONNIE_IO, node);
+	add_latencies(out, results, row, bonnie_file_kinds, BONNIE_FILES, node);
+	sink_printf(out, "\n");
+}
+
+static enum ls_rc
+render_bonnie_csv(const struct results *results, struct sink *out, struct ls_err *err)
+{
+	struct report_rows rows = report_rows_of(results, PHASE_DATA | PHASE_META, false);
+
+	(void)err;
+	sink_add(out, "", 0);
+	for (size_t r = 0; r < rows.count; r++) {
+		for (size_t n = 0; n < results->nodes_count; n++)
+			add_line(out, results, &rows.items[r], n);
+		add_line(out, results, &rows.items[r], REPORT_ALL);
+	}
+	report_rows_free(&rows);
+	return LS_OK;
+}
+
+const struct report_format report_bonnie_csv = {
+	.name = "bonnie-csv",
+	.extension = "bonnie.csv",
+	.help = "a line per machine and one for all, as bonnie++ 1.98 and 2.00 write (bon_csv2html reads it)",
+	.render = render_bonnie_csv,
+};

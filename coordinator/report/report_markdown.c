@@ -1,0 +1,262 @@
+/* A report to paste into a ticket or a wiki: GitHub's tables, the warnings on top, units in every header. */
+#include "coordinator/report/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/units.h"
+#include "coordinator/report/rows_int.h"
+#include "coordinator/report/text_int.h"
+
+extern const struct report_format report_markdown;
+
+#define MIB 1048576.0
+
+/* Text of others must neither end a cell nor become markup. */
+static void
+escaped(struct sink *out, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+			sink_add(out, " ", 1);
+			continue;
+		}
+		if (strchr("\\`*_[]<>|#~&", *text) != NULL)
+			sink_add(out, "\\", 1);
+		sink_add(out, text, 1);
+	}
+}
+
+static const char *
+or_na(const char *text)
+{
+	return text == NULL || text[0] == '\0' ? "n/a" : text;
+}
+
+static void
+cell(struct sink *out, double value)
+{
+	char digits[64];
+
+	sink_printf(out, " %s |", text_number(value, digits, sizeof(digits)));
+}
+
+static void
+cell_ratio(struct sink *out, double value)
+{
+	if (isfinite(value))
+		sink_printf(out, " %.3f |", value);
+	else
+		sink_printf(out, " n/a |");
+}
+
+static void
+phase_name(struct sink *out, const struct results *results, const struct phase_result *phase)
+{
+	escaped(out, phase->name);
+	if (results->run.job.repeat > 1)
+		sink_printf(out, " (%" PRIu64 " of %" PRIu64 ")", phase->repetition + 1, results->run.job.repeat);
+	if (phase->state != PHASE_STATE_DONE)
+		sink_printf(out, " -- %s", field_enum_name(phase_state_names, phase->state));
+}
+
+/* A line of the list of warnings; phase NULL: about the whole run. */
+static void
+warning(struct sink *out, const struct results *results, const struct phase_result *phase, const char *text)
+{
+	sink_printf(out, "> - ");
+	if (phase != NULL) {
+		sink_printf(out, "**");
+		phase_name(out, results, phase);
+		sink_printf(out, "**: ");
+	}
+	escaped(out, text);
+	sink_printf(out, "\n");
+}
+
+static void
+phase_warnings(struct sink *out, const struct results *results, const struct phase_result *phase)
+{
+	for (size_t i = 0; i < phase->warnings_count; i++)
+		warning(out, results, phase, phase->warnings[i]);
+	for (size_t i = 0; i < phase->attempts_count; i++) {
+		char text[1100];
+
+		snprintf(text, sizeof(text), "attempt %" PRIu64 " was void: %s", phase->attempts[i].index + 1,
+		    phase->attempts[i].reason);
+		warning(out, results, phase, text);
+	}
+}
+
+static void
+all_warnings(struct sink *out, const struct results *results)
+{
+	size_t total = results->run.warnings_count;
+
+	for (size_t p = 0; p < results->phases_count; p++)
+		total += results->phases[p].warnings_count + results->phases[p].attempts_count;
+	if (total == 0)
+		return;
+	sink_printf(out, "\n> **What limits the trust in these numbers**\n>\n");
+	for (size_t i = 0; i < results->run.warnings_count; i++)
+		warning(out, results, NULL, results->run.warnings[i]);
+	for (size_t p = 0; p < results->phases_count; p++)
+		phase_warnings(out, results, &results->phases[p]);
+}
+
+static void
+facts(struct sink *out, const struct results *results)
+{
+	const struct run_info *run = &results->run;
+	char took[32];
+
+	sink_printf(out, "# ");
+	escaped(out, run->name);
+	sink_printf(out, "\n\nRun ");
+	escaped(out, run->id);
+	sink_printf(out, ", %s, started %s, took %s, on %zu node%s in ", field_enum_name(run_state_names, run->state),
+	    or_na(run->started_at), text_duration(run->duration_ns, took, sizeof(took)), results->nodes_count,
+	    results->nodes_count == 1 ? "" : "s");
+	escaped(out, or_na(run->job.path));
+	sink_printf(out, "; lockstep %s (%s).\n", or_na(run->lockstep.version), or_na(run->lockstep.build));
+	if (run->reason != NULL && run->reason[0] != '\0') {
+		sink_printf(out, "\n**");
+		escaped(out, run->reason);
+		sink_printf(out, "**\n");
+	}
+}
+
+static void
+node_table(struct sink *out, const struct results *results)
+{
+	sink_printf(out,
+	    "\n## Nodes\n\n| node | kernel | CPUs | memory | file system | clock |\n"
+	    "| :--- | :--- | ---: | ---: | :--- | ---: |\n");
+	for (size_t n = 0; n < results->nodes_count; n++) {
+		const struct node_facts *f = &results->nodes[n].facts;
+		char memory[32] = "n/a";
+		char clock[32];
+
+		if (f->memory_bytes != LS_UNKNOWN_U64)
+			units_format_size(f->memory_bytes, memory, sizeof(memory));
+		sink_printf(out, "| ");
+		escaped(out, results->nodes[n].name);
+		sink_printf(out, " | ");
+		escaped(out, or_na(f->kernel));
+		if (f->cpus != LS_UNKNOWN_U64)
+			sink_printf(out, " | %" PRIu64 " | %s | ", f->cpus, memory);
+		else
+			sink_printf(out, " | n/a | %s | ", memory);
+		escaped(out, or_na(f->volume == NULL ? NULL : f->volume->fs_type));
+		sink_printf(
+		    out, " | +/- %s |\n", text_duration(results->nodes[n].clock.uncertainty_ns, clock, sizeof(clock)));
+	}
+}
+
+static bool
+in_bytes(const struct phase_result *phase)
+{
+	return phase_kind_info((enum phase_kind)phase->kind)->unit == PHASE_BYTES;
+}
+
+static void
+cell_latency(struct sink *out, const struct latency *l, bool tail)
+{
+	int64_t ns = l == NULL ? LS_UNKNOWN_I64 : tail ? l->p99 : l->p50;
+
+	cell(out, ns == LS_UNKNOWN_I64 ? (double)NAN : (double)ns / 1e3);
+}
+
+static void
+summary(struct sink *out, const struct results *results)
+{
+	sink_printf(out,
+	    "\n## All machines together\n\n"
+	    "| phase | unit | last done | all active | sum of rates | p50 us | p99 us | overlap | fairness | start "
+	    "skew |\n"
+	    "| :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+	for (size_t p = 0; p < results->phases_count; p++) {
+		const struct phase_result *phase = &results->phases[p];
+		const struct aggregate *a = &phase->aggregate;
+		const struct rate *rates[] = { &a->last_done, &a->all_active, &a->sum_of_rates };
+		char skew[32];
+		char unsure[32];
+
+		sink_printf(out, "| ");
+		phase_name(out, results, phase);
+		sink_printf(
+		    out, " | %s%s |", in_bytes(phase) ? "MiB/s" : "op/s", a->page_cache ? " into the page cache" : "");
+		for (size_t i = 0; i < ARRAY_LEN(rates); i++)
+			cell(out, in_bytes(phase) ? rates[i]->bytes_per_s / MIB : rates[i]->ops_per_s);
+		cell_latency(out, a->latency_ns, false);
+		cell_latency(out, a->latency_ns, true);
+		cell_ratio(out, a->overlap);
+		cell_ratio(out, a->fairness);
+		sink_printf(out, " %s +/- %s |\n", text_duration(phase->start_skew_ns, skew, sizeof(skew)),
+		    text_duration(phase->start_skew_uncertainty_ns, unsure, sizeof(unsure)));
+	}
+}
+
+static void
+phase_table(struct sink *out, const struct results *results, const struct phase_result *phase)
+{
+	sink_printf(out, "\n### ");
+	phase_name(out, results, phase);
+	sink_printf(out,
+	    "\n\n| node | MiB/s | op/s | p50 us | p99 us | CPU %% | time s | errors |\n"
+	    "| :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+	for (size_t n = 0; n < phase->nodes_count; n++) {
+		const struct node_result *node = &phase->nodes[n];
+
+		sink_printf(out, "| ");
+		escaped(out, node->node);
+		if (node->state == NODE_IDLE || node->state == NODE_LOST) {
+			sink_printf(out, " | %s | | | | | | |\n", field_enum_name(node_state_names, node->state));
+			continue;
+		}
+		struct report_cell c = report_cell_of_node(node);
+		sink_printf(out, " |");
+		cell(out, c.bytes_per_s / MIB);
+		cell(out, c.ops_per_s);
+		cell_latency(out, node->latency_ns, false);
+		cell_latency(out, node->latency_ns, true);
+		cell(out, c.cpu_percent);
+		if (c.elapsed_ns == LS_UNKNOWN_I64)
+			sink_printf(out, " n/a |");
+		else
+			sink_printf(out, " %.3f |", (double)c.elapsed_ns / 1e9);
+		sink_printf(out, " %" PRIu64 " |\n", node->errors);
+	}
+}
+
+static enum ls_rc
+render_markdown(const struct results *results, struct sink *out, struct ls_err *err)
+{
+	(void)err;
+	facts(out, results);
+	all_warnings(out, results);
+	if (results->phases_count == 0)
+		sink_printf(out, "\nNo phase has a result.\n");
+	else
+		summary(out, results);
+	if (results->nodes_count > 0)
+		node_table(out, results);
+	if (results->phases_count > 0)
+		sink_printf(out, "\n## Each machine\n");
+	for (size_t p = 0; p < results->phases_count; p++)
+		phase_table(out, results, &results->phases[p]);
+	sink_printf(out,
+	    "\nMiB = 1048576 bytes; CPU %%: of one CPU. last done: all work over last end minus first start. all "
+	    "active: the "
+	    "rate while every worker was active. sum of rates: each worker's own average, added. n/a: not known.\n");
+	return LS_OK;
+}
+
+const struct report_format report_markdown = {
+	.name = "markdown",
+	.extension = "md",
+	.help = "tables for a ticket or a wiki, warnings on top",
+	.render = render_markdown,
+};
