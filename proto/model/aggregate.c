@@ -421,6 +421,26 @@ fill_first_done(struct phase_result *phase, const struct span *span)
 	a->first_done = rate_of(bytes, ops, first, a->bytes > 0, true);
 }
 
+/* A small cell of a grid, say: rates per node stand, but what all did together lies between two counter steps. */
+bool
+span_is_too_short(const struct span *span)
+{
+	return span->silent == 0 && span_between(span->e1, span->s0) / AGGREGATE_MIN_STEPS < span->step_ns;
+}
+
+static void
+warn_too_short(struct phase_result *phase, const struct span *span)
+{
+	char d[32];
+	char step[32];
+
+	warnings_add(&phase->warnings, &phase->warnings_count,
+	    "the phase took only %s, less than %d counter steps of %s: all active and first done are n/a, last done is "
+	    "rough",
+	    units_format_duration(span_between(span->e1, span->s0), d, sizeof(d)), AGGREGATE_MIN_STEPS,
+	    units_format_duration(span->step_ns, step, sizeof(step)));
+}
+
 static void
 fill_rates(struct phase_result *phase, const struct span *span)
 {
@@ -438,6 +458,10 @@ fill_rates(struct phase_result *phase, const struct span *span)
 	int64_t shared = span->silent > 0 ? 0 : span_between(span->e0, span->s1);
 	a->overlap = shared > 0 ? (double)shared / (double)whole : 0;
 	a->last_done = rate_of((double)a->bytes, (double)a->ops, whole, a->bytes > 0, true);
+	if (span_is_too_short(span)) {
+		warn_too_short(phase, span);
+		return;
+	}
 	fill_first_done(phase, span);
 	fill_all_active(phase, span);
 }
@@ -549,7 +573,7 @@ is_page_cache(const struct phase *spec)
 {
 	if (phase_kind_info((enum phase_kind)spec->kind)->op != OP_WRITE)
 		return false;
-	return !spec->direct && !spec->fsync && spec->engine != ENGINE_NULL;
+	return !spec->direct && !spec->fsync && spec->sync_writes == SYNC_WRITES_NONE && spec->engine != ENGINE_NULL;
 }
 
 /* Names the nodes that do not count because they failed or were lost, and what that means for the aggregate. */

@@ -26,6 +26,9 @@ struct span {
 /* a - b without overflow. */
 int64_t span_between(int64_t a, int64_t b);
 
+/* Did the whole phase last less than AGGREGATE_MIN_STEPS counter steps? Then only each node's own values mean something. */
+bool span_is_too_short(const struct span *span);
+
 /* Is the node part of the aggregate? Not when idle, failed or lost. */
 bool node_counts(const struct node_result *node);
 

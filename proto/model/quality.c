@@ -101,7 +101,7 @@ phase_add_quality_warnings(struct phase_result *phase, const struct job *job, co
 	int64_t whole = span_between(span->e1, span->s0);
 	char d[32];
 
-	if (whole <= 0)
+	if (whole <= 0 || span_is_too_short(span))
 		return;
 	/* without any overlap all active is n/a, and its reason says it */
 	if (phase->aggregate.overlap > 0 && phase->aggregate.overlap < GATE_OVERLAP)
