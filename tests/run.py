@@ -67,6 +67,7 @@ LINTS = [
     ("format", ["tests/lint/format.sh"]),
     ("words", ["tests/lint/words.sh"]),
     ("manuals", ["tests/lint/manuals.sh"]),
+    ("diagrams", ["tests/lint/diagrams.py"]),
 ]
 
 
