@@ -10,6 +10,7 @@
 #include "agent/daemon/allow.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/base/program.h"
 #include "common/conf/conf.h"
 #include "common/net/addr.h"
 
@@ -18,27 +19,6 @@
 #include "common/base/field_undef.h"
 
 static const char default_file[] = LS_SYSCONFDIR "/lockstep/agent.conf";
-static const char installed_runner[] = LS_LIBEXECDIR "/lockstep-runner";
-
-/* The runner beside this program if there is one (a tree that was built but not installed), else the installed one. */
-static char *
-find_runner(void)
-{
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (n <= 0)
-		return ls_strdup(installed_runner);
-	self[n] = '\0';
-
-	char *slash = strrchr(self, '/');
-	if (slash)
-		*slash = '\0';
-	char *beside = ls_asprintf("%s/lockstep-runner", self);
-	if (access(beside, X_OK) == 0)
-		return beside;
-	free(beside);
-	return ls_strdup(installed_runner);
-}
 
 /* The agent's working directory becomes "/": names of files must not depend on it. Nothing is looked up on any disk. */
 static enum ls_rc
@@ -88,7 +68,7 @@ agent_config_load(
 	rc = apply_settings(&config, settings, count, err);
 	if (!rc && config.runner[0] == '\0') {
 		free(config.runner);
-		config.runner = find_runner();
+		config.runner = program_find("lockstep-runner", LS_LIBEXECDIR);
 	}
 	char **paths[] = { &config.ca, &config.cert, &config.key, &config.spool, &config.runner };
 	for (size_t i = 0; !rc && i < ARRAY_LEN(paths); i++)

@@ -77,26 +77,6 @@ find_programs(struct local *local, struct ls_err *err)
 	return ls_err_set(err, LS_E_NOTFOUND, "lockstepd is not beside this program in %s", self);
 }
 
-/* Only tells the agent where the runner is when that differs from what it would find by itself. */
-static char *
-find_runner(const struct local *local)
-{
-	char *candidates[] = {
-		ls_asprintf("%s/lockstep-runner", local->programs),
-		ls_asprintf("%s/../libexec/lockstep/lockstep-runner", local->programs),
-		ls_strdup(LS_LIBEXECDIR "/lockstep-runner"),
-	};
-	char *found = NULL;
-
-	for (size_t i = 0; i < ARRAY_LEN(candidates); i++) {
-		if (found == NULL && access(candidates[i], X_OK) == 0)
-			found = candidates[i];
-		else
-			free(candidates[i]);
-	}
-	return found;
-}
-
 static bool
 is_below(const char *path, const char *top)
 {
@@ -340,7 +320,6 @@ start_agent(struct local *local, struct child *child, const char *path, struct l
 {
 	struct sink text = { 0 };
 	char *spool = ls_asprintf("%s/%s", local->dir, child->name);
-	char *runner = find_runner(local);
 	enum ls_rc rc = LS_OK;
 
 	if (mkdir(spool, 0700) != 0)
@@ -349,13 +328,10 @@ start_agent(struct local *local, struct child *child, const char *path, struct l
 	    "[agent]\ncoordinator = %s\nca = %s/pki/ca.crt\ncert = %s/pki/agent-%s.crt\nkey = %s/pki/agent-%s.key\n"
 	    "spool = %s\nallow = %s\n",
 	    local->listen, local->dir, local->dir, child->name, local->dir, child->name, spool, path);
-	if (runner != NULL)
-		sink_printf(&text, "runner = %s\n", runner);
 	if (rc == LS_OK)
 		rc = write_config(local, child, &text, err);
 	sink_free(&text);
 	free(spool);
-	free(runner);
 	if (rc != LS_OK)
 		return rc;
 
