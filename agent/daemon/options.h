@@ -30,6 +30,7 @@ struct options {
 enum ls_rc options_parse(int argc, char **argv, struct options *out, struct ls_err *err) LS_MUST_CHECK;
 void options_fini(struct options *o);
 
+/* The text of --help, with the configuration's keys from their table. */
 void options_help(FILE *out);
 
 #endif

@@ -48,6 +48,7 @@ enum ls_rc run_new(const struct run_env *env, struct msg *assign, struct run **o
 /* Kills a runner that still lives. NULL-safe. */
 void run_free(struct run *run);
 
+/* Borrowed as long as the run lives. */
 const char *run_id(const struct run *run);
 
 /*

@@ -42,6 +42,7 @@ struct session *session_new(
 /* Ends it, without what is not yet sent. NULL-safe. */
 void session_free(struct session *s);
 
+/* How far the connection is. */
 enum session_state session_state(const struct session *s);
 
 /* Welcome has come: heartbeat_ns is the rhythm of pings, of which three may be missed. Raises on_up. */

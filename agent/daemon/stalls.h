@@ -16,6 +16,7 @@
 
 struct stalls;
 
+/* Watches so many workers, none of which has been seen yet; stalls_free is NULL-safe. */
 struct stalls *stalls_new(uint32_t workers);
 void stalls_free(struct stalls *stalls);
 

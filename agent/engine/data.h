@@ -60,6 +60,7 @@ struct data_pool {
 enum ls_rc data_pool_need(
     struct data_pool *pool, size_t size, size_t alignment, uint64_t stream, struct ls_err *err) LS_MUST_CHECK;
 
+/* Frees what data_pool_need made; the pool is empty then and may be used again. */
 void data_pool_free(struct data_pool *pool);
 
 #endif

@@ -40,6 +40,7 @@ struct engine_arm {
 /* First failures of a phase, for the report. */
 #define ENGINE_ERRORS_MAX 16
 
+/* The engine of one run, without threads yet. Texts of config are copied, its map is borrowed. Errors: LS_E_SYS. */
 enum ls_rc engine_new(const struct engine_config *config, struct engine **out, struct ls_err *err) LS_MUST_CHECK;
 void engine_free(struct engine *e);
 

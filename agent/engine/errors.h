@@ -28,6 +28,7 @@ struct errors {
 	enum ls_rc first_rc;
 };
 
+/* Empty, empty again, ended. run_dir is borrowed for the list's life. */
 void errors_init(struct errors *list, const char *run_dir);
 void errors_reset(struct errors *list);
 void errors_fini(struct errors *list);

@@ -21,6 +21,7 @@ struct filled {
 	size_t count, size;
 };
 
+/* Nothing filled; filled_fini frees the ranges. */
 void filled_init(struct filled *f);
 void filled_fini(struct filled *f);
 

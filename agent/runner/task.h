@@ -11,6 +11,7 @@
 
 struct task;
 
+/* One that has nothing to do yet. Errors: LS_E_SYS. */
 enum ls_rc task_new(struct task **out, struct ls_err *err) LS_MUST_CHECK;
 
 /* No task may be running. NULL-safe. */

@@ -22,6 +22,7 @@ struct ls_wall {
 	int64_t ns; /* since 1970-01-01T00:00:00Z; for people only, never for measuring */
 };
 
+/* Now. Any thread, no system call where the kernel has a vDSO. */
 struct ls_mono ls_mono_now(void);
 struct ls_wall ls_wall_now(void);
 

@@ -11,6 +11,7 @@
 
 #define FRAME_HEADER_BYTES 4
 
+/* Writes len as the frame's header: four bytes, the highest first. */
 static inline void
 frame_header_put(uint8_t out[FRAME_HEADER_BYTES], uint32_t len)
 {
@@ -20,6 +21,7 @@ frame_header_put(uint8_t out[FRAME_HEADER_BYTES], uint32_t len)
 	out[3] = (uint8_t)len;
 }
 
+/* The length that a header holds, not checked against any limit. */
 static inline uint32_t
 frame_header_get(const uint8_t in[FRAME_HEADER_BYTES])
 {

@@ -13,6 +13,7 @@ struct sink {
 	size_t len, size;
 };
 
+/* Append bytes, formatted text, a character n times. The text stays NUL-terminated; it moves in memory. */
 void sink_add(struct sink *s, const char *text, size_t len);
 void sink_printf(struct sink *s, const char *fmt, ...) LS_PRINTF(2, 3);
 void sink_repeat(struct sink *s, char c, size_t n);

@@ -19,6 +19,10 @@ struct addr {
 	uint16_t port;
 };
 
+/*
+ * "host", "host:port", "[IPv6]:port" or "unix:/path"; without a port the default. Looks nothing up.
+ * out is untouched on error. Errors: LS_E_INVALID, LS_E_RANGE. Pure.
+ */
 enum ls_rc addr_parse(const char *text, uint16_t default_port, struct addr *out, struct ls_err *err) LS_MUST_CHECK;
 
 /* "host:port", IPv6 in brackets, or "unix:/path"; returns buf (300 bytes are enough). */

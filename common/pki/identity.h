@@ -28,6 +28,7 @@ struct identity {
 	char name[IDENTITY_NAME_MAX + 1];
 };
 
+/* 1 to IDENTITY_NAME_MAX of A-Z a-z 0-9 . _ -, neither . nor - in front: a name is also a part of file names. Pure. */
 bool identity_name_valid(const char *name);
 
 /* From the URI; out is untouched on error. Errors: LS_E_INVALID. Pure. */

@@ -38,6 +38,7 @@ struct clockfit {
 	size_t count, next;
 };
 
+/* Adds an exchange (copied); beyond CLOCKFIT_KEEP the oldest one goes. In the order of time. */
 void clockfit_add(struct clockfit *fit, const struct clock_sample *sample);
 
 struct clock_estimate {

@@ -15,7 +15,8 @@ struct svc;
  */
 void svc_die_with_parent(void);
 
-struct svc *svc_new(struct loop *loop); /* starts the watchdog timer if there is one */
+/* Made before the loop runs; the watchdog's timer, if systemd asks for one, starts at once. The other calls tell systemd. */
+struct svc *svc_new(struct loop *loop);
 void svc_ready(struct svc *svc, const char *status);
 void svc_stopping(struct svc *svc);
 void svc_free(struct svc *svc); /* NULL-safe */

@@ -37,6 +37,7 @@ enum ls_rc client_next(struct client *client, struct msg *out, bool *out_message
 /* Makes client_next return; for callbacks of the loop. */
 void client_wake(struct client *client);
 
+/* The loop that client_next runs; borrowed. */
 struct loop *client_loop(struct client *client);
 
 /*

@@ -52,6 +52,7 @@ enum ls_rc options_parse(int argc, char *const *argv, const struct option_set *s
 /* The options of a table as lines of help, at most 100 columns. */
 void options_help(const struct option_row *rows, struct sink *out);
 
+/* A list of texts: add a borrowed one; free the list. */
 void option_texts_add(struct option_texts *texts, const char *text);
 void option_texts_free(struct option_texts *texts);
 

@@ -32,6 +32,7 @@ enum barrier_verdict {
 	BARRIER_LATE,     /* the instant is too near */
 };
 
+/* A barrier for so many nodes, none of which has said anything; barrier_fini frees what it keeps of them. */
 void barrier_init(struct barrier *b, size_t nodes);
 void barrier_fini(struct barrier *b);
 

@@ -10,6 +10,7 @@
 
 struct collector;
 
+/* Borrows d for its life. */
 struct collector *collector_new(struct daemon *d);
 void collector_free(struct collector *c); /* after the writer has ended; NULL-safe */
 

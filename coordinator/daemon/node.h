@@ -34,6 +34,7 @@ struct registry {
 	size_t max;
 };
 
+/* Empty, for at most so many names; registry_fini frees all records. */
 void registry_init(struct registry *r, size_t max);
 void registry_fini(struct registry *r);
 

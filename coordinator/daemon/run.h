@@ -56,6 +56,7 @@ void run_free_all(struct daemon *d);
 
 /* --- what node i of the run says or does ----------------------------------------------------------------------------- */
 
+/* What is stale (another epoch) or not due in the run's state is counted and dropped; bodies are borrowed unless said. */
 void run_on_away(struct run *run, size_t i, const char *why);
 void run_on_back(struct run *run, size_t i, bool in_run);
 void run_on_prepared(struct run *run, size_t i, struct msg_prepared *m);

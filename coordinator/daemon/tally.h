@@ -21,7 +21,7 @@ enum tally_state {
 };
 
 void tally_init(struct tally *t, size_t n); /* all out */
-void tally_fini(struct tally *t);
+void tally_fini(struct tally *t);           /* frees what it keeps, not t */
 
 /* Asks all of whom wanted[i] is true; NULL: all. */
 void tally_reset(struct tally *t, const bool *wanted);
@@ -32,18 +32,21 @@ bool tally_give(struct tally *t, size_t i);
 /* No longer counts i. */
 void tally_drop(struct tally *t, size_t i);
 
+/* Has everyone given what counts? */
 static inline bool
 tally_complete(const struct tally *t)
 {
 	return t->missing == 0;
 }
 
+/* Has i? False for one that does not count. */
 static inline bool
 tally_given(const struct tally *t, size_t i)
 {
 	return i < t->n && t->state[i] == TALLY_GIVEN;
 }
 
+/* Is i still waited for? */
 static inline bool
 tally_wanted(const struct tally *t, size_t i)
 {

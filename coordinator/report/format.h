@@ -21,6 +21,7 @@ struct report_format {
 /* All formats, NULL-terminated. Static. */
 extern const struct report_format *const report_formats[];
 
+/* By name; NULL if there is none. */
 const struct report_format *report_format_find(const char *name);
 
 #endif

@@ -62,6 +62,7 @@ struct store_phase {
 	char *spec, *note;
 };
 
+/* Free what a row owns, not the row itself. */
 void store_run_fini(struct store_run *run);
 void store_attempt_fini(struct store_attempt *attempt);
 void store_phase_fini(struct store_phase *phase);
