@@ -1,6 +1,6 @@
 /*
- * What the tests of connections share: a peer that records its events and can be told how to behave, and a loop that runs
- * until something has happened. Included once by each test program.
+ * What the tests of connections share: a peer that records its events and can be told how to behave. Included once by each
+ * test program.
  */
 #ifndef LS_TESTS_UNIT_COMMON_NET_FIXTURE_H
 #define LS_TESTS_UNIT_COMMON_NET_FIXTURE_H
@@ -21,8 +21,7 @@
 #include "common/net/conn.h"
 #include "common/net/listen.h"
 #include "common/net/loop.h"
-
-#define FIXTURE_PATIENCE_NS (20 * NS_PER_S)
+#include "tests/unit/common/net/waiting.h"
 
 enum peer_action {
 	PEER_NOTHING = 0,
@@ -137,60 +136,6 @@ static const struct conn_events peer_events = {
 
 static const struct conn_config peer_config = { .frame_max = 1u << 20 };
 
-/* --- waiting --- */
-
-struct patience {
-	struct loop *loop;
-	bool over;
-};
-
-static inline void
-patience_end(void *arg)
-{
-	struct patience *patience = arg;
-
-	patience->over = true;
-	loop_stop(patience->loop);
-}
-
-typedef bool (*until_fn)(void *arg);
-
-struct until {
-	struct loop *loop;
-	struct loop_timer *timer;
-	until_fn fn;
-	void *arg;
-};
-
-static inline void
-until_check(void *arg)
-{
-	struct until *u = arg;
-
-	if (u->fn(u->arg))
-		loop_stop(u->loop);
-	else
-		loop_timer_set(u->timer, NS_PER_MS / 5);
-}
-
-/* Runs the loop until fn says so; fails the test when that takes too long. */
-static inline void
-run_until(struct loop *loop, until_fn fn, void *arg)
-{
-	struct patience patience = { .loop = loop };
-	struct until until = { .loop = loop, .fn = fn, .arg = arg };
-	struct loop_timer *timer = loop_timer_new(loop, patience_end, &patience);
-
-	until.timer = loop_timer_new(loop, until_check, &until);
-	loop_timer_set(timer, FIXTURE_PATIENCE_NS);
-	loop_timer_set(until.timer, 0);
-	assert_int_equal(loop_run(loop, NULL), LS_OK);
-	loop_timer_free(until.timer);
-	loop_timer_free(timer);
-	if (patience.over)
-		fail_msg("waited in vain");
-}
-
 static inline bool
 until_opened(void *arg)
 {
@@ -215,38 +160,10 @@ until_frame(void *arg)
 	return p->frames > 0 || p->closed > 0;
 }
 
-/* Lets the loop turn for a while, for what must not happen. */
-static inline bool
-until_past(void *arg)
-{
-	const struct ls_mono *end = arg;
-
-	return ls_mono_now().ns >= end->ns;
-}
-
-static inline void
-run_for(struct loop *loop, int64_t ns)
-{
-	struct ls_mono end = { .ns = ls_mono_now().ns + ns };
-
-	run_until(loop, until_past, &end);
-}
-
 static inline void
 peer_init(struct peer *p, struct loop *loop)
 {
 	*p = (struct peer){ .loop = loop, .in_order = true };
-}
-
-static inline struct loop *
-loop_or_fail(void)
-{
-	struct loop *loop = NULL;
-	struct ls_err err = { .rc = LS_OK };
-
-	if (loop_new(&loop, &err) != LS_OK)
-		fail_msg("loop_new: %s", err.text);
-	return loop;
 }
 
 /* Two connections over a socketpair. */
