@@ -200,13 +200,16 @@ bench: all tools ## benchmarks; nothing in the tests depends on time
 format: ## clang-format over all C files
 	git ls-files -co --exclude-standard '*.c' '*.h' | grep -v 'common/base/field_\(decl\|table\|undef\|none\).h' | xargs clang-format -i
 
-lint: ## layers, headers, format, cppcheck, clang-tidy, gcc -fanalyzer
+lint: ## layers, headers, format, words, manuals, docs, sizes, cppcheck, clang-tidy, gcc -fanalyzer
 	tests/lint/layers.sh
 	tests/lint/headers.sh
 	tests/lint/format.sh
 	tests/lint/words.sh
 	tests/lint/manuals.sh
+	tests/lint/docs.sh
+	tests/lint/sizes.sh
 	tests/lint/cppcheck.sh
+	tests/lint/analyzer.sh
 	tests/lint/tidy.sh
 
 # --- install ---------------------------------------------------------------------------------------------------------
@@ -238,7 +241,7 @@ help: ## this list
 
 .PHONY: clean
 clean: ## remove $(BUILD) and the variants
-	rm -rf $(BUILD) build-asan build-tsan build-clang
+	rm -rf $(BUILD) build-asan build-tsan build-clang build-analyzer
 
 .PHONY: FORCE
 FORCE:

@@ -67,6 +67,8 @@ LINTS = [
     ("format", ["tests/lint/format.sh"]),
     ("words", ["tests/lint/words.sh"]),
     ("manuals", ["tests/lint/manuals.sh"]),
+    ("docs", ["tests/lint/docs.sh"]),
+    ("sizes", ["tests/lint/sizes.sh"]),
     ("diagrams", ["tests/lint/diagrams.py"]),
 ]
 
