@@ -77,6 +77,7 @@ bool io_flight_next(struct io_job *job, struct io_flight *f);
  */
 bool io_flight_result(struct io_job *job, struct io_flight *f, int64_t result);
 
+/* Did an operation of this attempt fail? */
 bool io_failed(const struct io_job *job);
 
 /* The synchronous loop; issue does one system call for what is left of a flight and returns bytes or a negative errno. */
@@ -104,10 +105,12 @@ struct io_queue_ops {
 	void (*close)(void *queue);
 };
 
+/* As the members of struct io_engine: opens the queue, runs the job, closes it (also after a setup that failed). */
 enum ls_rc io_async_setup(struct io_job *job, const struct io_queue_ops *ops, struct ls_err *err);
 void io_async_run(struct io_job *job, const struct io_queue_ops *ops);
 void io_async_teardown(struct io_job *job, const struct io_queue_ops *ops);
 
+/* CLOCK_MONOTONIC. */
 static inline int64_t
 io_now_ns(void)
 {

@@ -49,6 +49,7 @@ struct record {
 	uint64_t round;
 };
 
+/* At the first record of what config (copied) describes. */
 void offsets_init(struct offsets *o, const struct offsets_config *config);
 
 /* The next record, or false when the bound is reached. */

@@ -13,6 +13,7 @@ struct data_traits {
 	bool fresh; /* makes its files itself */
 };
 
+/* The steps of struct phase_ops for a phase with these traits; false: failed, and the failure is noted. */
 bool data_arm(struct worker *w, const struct data_traits *traits);
 void data_run(struct worker *w, const struct rusage *cpu);
 void data_flush(struct worker *w);

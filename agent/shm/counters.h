@@ -126,6 +126,7 @@ enum ls_rc shm_map_open(int fd, struct shm_map **out, struct ls_err *err) LS_MUS
 /* Unmaps and closes. NULL-safe. */
 void shm_map_free(struct shm_map *map);
 
+/* What a mapping consists of; all borrowed until shm_map_free. */
 int shm_map_fd(const struct shm_map *map);
 struct shm_control *shm_map_control(struct shm_map *map);
 struct shm_worker *shm_map_worker(struct shm_map *map, uint32_t i); /* i < workers */
