@@ -15,17 +15,38 @@ io_engine_get(enum phase_engine engine)
 	return engines[engine];
 }
 
+/* Is the next operation of a mixed job a read? */
+static bool
+draws_read(struct io_job *job)
+{
+	uint64_t hash = offsets_mix(job->offsets.config.seed ^ offsets_mix(job->drawn++));
+
+	return (hash >> 32) * 100 >> 32 < job->read_percent;
+}
+
 bool
 io_flight_next(struct io_job *job, struct io_flight *f)
 {
 	if (!offsets_next(&job->offsets, &f->record))
 		return false;
 
+	f->done = 0;
+	if (!job->write || (job->read_percent > 0 && draws_read(job))) {
+		f->op = OP_READ;
+		f->call = job->read_call;
+	} else {
+		f->op = job->op;
+		f->call = job->write_call;
+	}
+	if (job->write && f->op == OP_READ) {
+		f->buffer = job->memory + (size_t)(job->slots + f->index) * job->slot_bytes;
+		return true;
+	}
+
 	unsigned groups = job->slots / job->depth;
 	unsigned slot = f->index + job->depth * f->turn;
 	f->turn = f->turn + 1 < groups ? f->turn + 1 : 0;
 	f->buffer = job->memory + (size_t)slot * job->slot_bytes;
-	f->done = 0;
 	if (job->write)
 		data_stamp_record(&job->source, f->buffer, f->record.offset, f->record.length, f->record.round);
 	return true;
@@ -42,7 +63,7 @@ fail(struct io_job *job, const struct io_flight *f, int errnum, const char *text
 {
 	if (io_failed(job)) /* the first one is the cause */
 		return;
-	job->failure.call = job->write ? SHM_CALL_PWRITE : SHM_CALL_PREAD;
+	job->failure.call = f->call;
 	job->failure.errnum = errnum;
 	job->failure.text = text;
 	job->failure.offset = f->record.offset + f->done;
@@ -56,7 +77,7 @@ io_flight_result(struct io_job *job, struct io_flight *f, int64_t result)
 		return f->done == f->record.length;
 	}
 	if (result == 0)
-		fail(job, f, 0, job->write ? "wrote nothing" : "the file ends there");
+		fail(job, f, 0, f->op == OP_READ ? "the file ends there" : "wrote nothing");
 	else if (result != -EINTR)
 		fail(job, f, (int)-result, NULL);
 	return false;

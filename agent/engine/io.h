@@ -24,13 +24,19 @@ struct io_failure {
 /* One worker's part of a phase with data. Filled by the phase; the back end owns state and sets failure. */
 struct io_job {
 	int fd;
-	bool write;
-	unsigned depth; /* operations in flight, >= 1 */
+	enum op_kind op;       /* of its operations, or of those that read_percent leaves */
+	bool write;            /* they write (updates included): slots hold stamped data */
+	unsigned read_percent; /* so many of a hundred operations are reads all the same, drawn at random */
+	unsigned depth;        /* operations in flight, >= 1 */
+	enum shm_call read_call, write_call;
+	bool unshared_file; /* nothing but fd may hold the file: it is closed in the measured time */
 	struct offsets offsets;
+	uint64_t drawn; /* operations whose direction was drawn */
 	struct data_source source;
 	unsigned char *memory; /* slots, aligned for direct I/O; borrowed */
 	size_t slot_bytes;     /* >= the longest record */
-	unsigned slots;        /* a multiple of depth: flight i has i, i + depth, ... in turn */
+	unsigned
+	    slots; /* a multiple of depth: flight i has i, i + depth, ... in turn; with read_percent depth more for reads */
 	struct tally tally;
 	struct io_failure failure;
 	bool complete; /* run: all that was handed out has been done */
@@ -39,6 +45,7 @@ struct io_job {
 
 struct io_engine {
 	const char *name;
+	bool plain_calls; /* read and write instead of pread and pwrite */
 	/* LS_OK, or LS_E_REFUSED with the reason why this machine cannot do it. NULL: always can. */
 	enum ls_rc (*supported)(struct ls_err *err);
 	/* Everything slow; the first operations are ready to be issued when it returns. In the worker's thread. */
@@ -48,11 +55,16 @@ struct io_engine {
 	 * in job->failure. Yields the processor once after the first operation.
 	 */
 	void (*run)(struct io_job *job);
+	/* Hands what it still holds to the kernel. 0 or a negative errno. NULL: holds nothing. */
+	int (*push)(struct io_job *job);
 	/* After run, or after setup without it; also after a failed setup. */
 	void (*teardown)(struct io_job *job);
 };
 
 extern const struct io_engine io_engine_sync, io_engine_io_uring, io_engine_libaio, io_engine_null;
+
+/* Those that phases choose themselves: fread and fwrite through a buffer of one record. */
+extern const struct io_engine io_engine_stdio;
 
 /* The back end of that number, in range. Static. */
 const struct io_engine *io_engine_get(enum phase_engine engine);
@@ -63,7 +75,9 @@ const struct io_engine *io_engine_get(enum phase_engine engine);
 struct io_flight {
 	struct record record;
 	unsigned char *buffer;
-	uint32_t done; /* bytes of it that are through */
+	uint32_t done;      /* bytes of it that are through */
+	enum op_kind op;    /* what this one does */
+	enum shm_call call; /* by which call */
 	int64_t begin_ns;
 	unsigned index, turn;
 };
@@ -109,6 +123,13 @@ struct io_queue_ops {
 enum ls_rc io_async_setup(struct io_job *job, const struct io_queue_ops *ops, struct ls_err *err);
 void io_async_run(struct io_job *job, const struct io_queue_ops *ops);
 void io_async_teardown(struct io_job *job, const struct io_queue_ops *ops);
+
+/* Slots in memory. */
+static inline unsigned
+io_slots(const struct io_job *job)
+{
+	return job->slots + (job->read_percent > 0 ? job->depth : 0);
+}
 
 /* CLOCK_MONOTONIC. */
 static inline int64_t

@@ -101,7 +101,7 @@ reap(struct io_job *job, struct async *a, unsigned n, int64_t end)
 	for (unsigned i = 0; i < n; i++) {
 		struct io_flight *f = a->completions[i].flight;
 		if (io_flight_result(job, f, a->completions[i].result)) {
-			tally_end(&job->tally, f->begin_ns, end, f->record.length);
+			tally_end_op(&job->tally, f->op, f->begin_ns, end, f->record.length);
 			a->completions[completed++].flight = f;
 		} else if (!io_failed(job)) {
 			a->batch[a->ready++] = f;

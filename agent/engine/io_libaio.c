@@ -83,7 +83,7 @@ prepare(struct aio *a, const struct io_job *job, struct io_flight *f)
 	uint64_t at_offset = f->record.offset + f->done;
 	long long offset = (long long)at_offset;
 
-	if (job->write)
+	if (f->op == OP_WRITE)
 		io_prep_pwrite(block, job->fd, at, left, offset);
 	else
 		io_prep_pread(block, job->fd, at, left, offset);

@@ -44,14 +44,14 @@ io_sync_run(struct io_job *job, int64_t (*issue)(const struct io_job *job, const
 
 	if (job->complete)
 		return;
-	tally_call(t, job->write ? SHM_CALL_PWRITE : SHM_CALL_PREAD);
 	int64_t now = io_now_ns();
 	while (tally_more(t, now)) {
+		tally_call(t, f->call);
 		tally_begin(t, now);
 		if (!do_record(job, f, issue))
 			return;
 		int64_t end = io_now_ns();
-		tally_end(t, now, end, f->record.length);
+		tally_end_op(t, f->op, now, end, f->record.length);
 		tally_note(t, end);
 		now = end;
 		if (!io_flight_next(job, f)) {
@@ -74,7 +74,7 @@ issue_call(const struct io_job *job, const struct io_flight *f)
 	off_t offset = (off_t)(f->record.offset + f->done);
 	ssize_t n;
 
-	if (job->write)
+	if (f->op == OP_WRITE)
 		n = pwrite(job->fd, f->buffer + f->done, left, offset);
 	else
 		n = pread(job->fd, f->buffer + f->done, left, offset);

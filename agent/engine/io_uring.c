@@ -62,7 +62,7 @@ supported(struct ls_err *err)
 static enum ls_rc
 queue_open(struct io_job *job, void **out_queue, struct ls_err *err)
 {
-	size_t bytes = (size_t)job->slots * job->slot_bytes;
+	size_t bytes = (size_t)io_slots(job) * job->slot_bytes;
 	struct iovec all = { .iov_base = job->memory, .iov_len = bytes };
 	struct uring *u = ls_calloc(1, sizeof(*u));
 	int rc = open_ring(&u->ring, job->depth);
@@ -73,7 +73,7 @@ queue_open(struct io_job *job, void **out_queue, struct ls_err *err)
 	}
 	/* Either may be refused (limit of locked memory): then each call names them anew. */
 	u->fixed_buffers = bytes <= FIXED_MAX && io_uring_register_buffers(&u->ring, &all, 1) == 0;
-	u->fixed_file = io_uring_register_files(&u->ring, &job->fd, 1) == 0;
+	u->fixed_file = !job->unshared_file && io_uring_register_files(&u->ring, &job->fd, 1) == 0;
 	*out_queue = u;
 	return LS_OK;
 }
@@ -100,9 +100,9 @@ prepare(const struct uring *u, const struct io_job *job, struct io_uring_sqe *sq
 	unsigned left = f->record.length - f->done;
 	uint64_t offset = f->record.offset + f->done;
 
-	if (job->write && u->fixed_buffers)
+	if (f->op == OP_WRITE && u->fixed_buffers)
 		io_uring_prep_write_fixed(sqe, fd, at, left, offset, 0);
-	else if (job->write)
+	else if (f->op == OP_WRITE)
 		io_uring_prep_write(sqe, fd, at, left, offset);
 	else if (u->fixed_buffers)
 		io_uring_prep_read_fixed(sqe, fd, at, left, offset, 0);

@@ -81,6 +81,8 @@ open_for_phase(struct worker *w, int flags)
 
 	if (w->engine->spec.direct)
 		flags |= O_DIRECT;
+	if (d->job.write && w->engine->spec.sync_writes != SYNC_WRITES_NONE)
+		flags |= w->engine->spec.sync_writes == SYNC_WRITES_DSYNC ? O_DSYNC : O_SYNC;
 	d->job.fd = open_file(w, flags);
 	if (d->job.fd >= 0)
 		return true;

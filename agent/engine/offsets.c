@@ -62,7 +62,8 @@ static void
 begin_round(struct offsets *o)
 {
 	o->index = 0;
-	if (o->config.random)
+	o->at = o->restarts = 0;
+	if (o->config.order == OFFSETS_RANDOM)
 		permutation_init(&o->order, o->records, offsets_mix(o->config.seed ^ o->round));
 }
 
@@ -76,6 +77,42 @@ offsets_init(struct offsets *o, const struct offsets_config *config)
 	begin_round(o);
 }
 
+/* The record after this one of a stride read; the rule is iozone's, its odd end included. */
+static uint64_t
+stride_next(struct offsets *o)
+{
+	uint64_t at = o->at, stride = o->config.stride;
+
+	if (at + 1 + stride >= o->records - 1) {
+		o->restarts++;
+		o->at = o->records <= stride ? 0 : o->restarts % o->records;
+	} else {
+		o->at = at + stride;
+	}
+	return at;
+}
+
+static uint64_t
+next_index(struct offsets *o)
+{
+	switch (o->config.order) {
+	case OFFSETS_FORWARD:
+		break;
+	case OFFSETS_RANDOM:
+		return permutation_at(&o->order, o->index);
+	case OFFSETS_REPEATS:
+		/* Records are far fewer than 2^64: the remainder favours none that could be measured. */
+		return offsets_mix(offsets_mix(o->config.seed ^ o->round) ^ o->index) % o->records;
+	case OFFSETS_BACKWARD:
+		return o->records - 1 - o->index;
+	case OFFSETS_STRIDE:
+		return stride_next(o);
+	case OFFSETS_FIXED:
+		return 0;
+	}
+	return o->index;
+}
+
 bool
 offsets_next(struct offsets *o, struct record *out)
 {
@@ -86,7 +123,7 @@ offsets_next(struct offsets *o, struct record *out)
 		begin_round(o);
 	}
 
-	uint64_t index = o->config.random ? permutation_at(&o->order, o->index) : o->index;
+	uint64_t index = next_index(o);
 	uint64_t at = index * o->config.record;
 	uint64_t length = LS_MIN(o->config.record, o->config.length - at);
 

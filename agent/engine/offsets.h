@@ -1,6 +1,6 @@
 /*
- * Which record of its part a worker goes to next: one after the other, or in random order, where each record comes once before
- * any comes again. O(1) memory for any number of records: the order is a permutation computed record by record (a Feistel
+ * Which record of its part a worker goes to next: one of several orders, each with O(1) memory for any number of records. The
+ * random order in which each record comes once before any comes again is a permutation computed record by record (a Feistel
  * network over the next power of two; what falls outside is sent through once more). No I/O, no clock.
  */
 #ifndef LS_AGENT_ENGINE_OFFSETS_H
@@ -27,19 +27,31 @@ uint64_t offsets_mix(uint64_t x);
 
 #define OFFSETS_NO_BOUND UINT64_MAX
 
+/* A round is as many records as the part has, whatever the order. */
+enum offsets_order {
+	OFFSETS_FORWARD = 0,
+	OFFSETS_RANDOM,  /* each once before any comes again */
+	OFFSETS_REPEATS, /* each drawn anew, so that some come twice and others not at all */
+	OFFSETS_BACKWARD,
+	OFFSETS_STRIDE, /* stride records on, at the end back to the start and one further: iozone's stride read */
+	OFFSETS_FIXED,  /* the first one, again and again */
+};
+
 struct offsets_config {
 	uint64_t base, length; /* the part, bytes; length >= 1 */
 	uint64_t record;       /* bytes, >= 1; the last record of the part is what remains */
 	uint64_t bound;        /* bytes handed out at the most, going round the part; the last record is cut to fit */
-	bool random;
-	uint64_t seed; /* of the random order; each round has its own */
+	enum offsets_order order;
+	uint64_t stride; /* records, for OFFSETS_STRIDE; >= 1 */
+	uint64_t seed;   /* of random orders; each round has its own */
 };
 
 struct offsets {
 	struct offsets_config config;
 	uint64_t records;
 	uint64_t round, index;
-	uint64_t left; /* of the bound */
+	uint64_t left;         /* of the bound */
+	uint64_t at, restarts; /* OFFSETS_STRIDE: the next record, how often it went back to the start */
 	struct permutation order;
 };
 

@@ -1,6 +1,7 @@
 #include "agent/engine/phase_data.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,13 +92,13 @@ make_slots(struct worker *w)
 		uint64_t wanted = LS_MIN(records, worker_data_budget(w) / slot);
 		slots = LS_MAX(slots, wanted / slots * slots);
 	}
-
-	struct data_pool *pool = job->write ? &w->write_pool : &w->read_pool;
-	if (!need_pool(w, pool, slots * slot))
-		return false;
-	job->memory = pool->memory;
 	job->slot_bytes = (size_t)slot;
 	job->slots = (unsigned)slots;
+
+	struct data_pool *pool = job->write ? &w->write_pool : &w->read_pool;
+	if (!need_pool(w, pool, io_slots(job) * slot))
+		return false;
+	job->memory = pool->memory;
 	return true;
 }
 
@@ -122,7 +123,7 @@ bound(const struct worker *w)
 }
 
 static void
-set_order(struct worker *w, bool random)
+set_order(struct worker *w, enum offsets_order order)
 {
 	const struct engine *e = w->engine;
 	struct offsets_config config = {
@@ -130,9 +131,10 @@ set_order(struct worker *w, bool random)
 		.length = w->data.place.length,
 		.record = e->spec.record_size,
 		.bound = bound(w),
-		.random = random,
-		.seed = offsets_mix(e->config.seed ^ (uint64_t)e->spec.kind << 56) ^
-		    data_writer(e->config.node_index, w->index),
+		.order = order,
+		.stride = e->spec.stride,
+		/* The same for all phases: random reads and random writes go the same way, as iozone's do. */
+		.seed = offsets_mix(e->config.seed) ^ data_writer(e->config.node_index, w->index),
 	};
 
 	offsets_init(&w->data.job.offsets, &config);
@@ -149,6 +151,49 @@ set_up_io(struct worker *w)
 	return false;
 }
 
+/* As iozone does before it reads: a flush of what is clean, and the first record once, so that the time holds no first look-ups. */
+static bool
+prime(struct worker *w)
+{
+	struct data_state *d = &w->data;
+	size_t length = (size_t)LS_MIN(w->engine->spec.record_size, d->place.length);
+
+	tally_call(&d->job.tally, SHM_CALL_FSYNC);
+	if (fsync(d->job.fd) < 0) {
+		worker_fail_sys(w, "arm", SHM_CALL_FSYNC, d->path, errno);
+		return false;
+	}
+	tally_call(&d->job.tally, SHM_CALL_PREAD);
+	/* Its result does not matter: if it fails, so does the first operation, and says so. */
+	(void)!pread(d->job.fd, d->job.memory, length, (off_t)d->place.offset);
+	return true;
+}
+
+static void
+begin_job(struct worker *w, const struct data_traits *traits)
+{
+	const struct engine *e = w->engine;
+	struct data_state *d = &w->data;
+	struct io_job *job = &d->job;
+	bool null = e->spec.engine == ENGINE_NULL;
+
+	memset(d, 0, sizeof(*d));
+	d->io = traits->io != NULL && !null ? traits->io : io_engine_get((enum phase_engine)e->spec.engine);
+	d->fresh = traits->fresh;
+	job->fd = -1;
+	job->write = traits->write;
+	job->op = traits->write ? OP_WRITE : OP_READ;
+	job->read_percent = traits->read_percent;
+	job->unshared_file = e->spec.close;
+	job->read_call = d->io->plain_calls ? SHM_CALL_READ : SHM_CALL_PREAD;
+	job->write_call = d->io->plain_calls ? SHM_CALL_WRITE : SHM_CALL_PWRITE;
+	job->depth = e->spec.engine == ENGINE_IO_URING || e->spec.engine == ENGINE_LIBAIO ? (unsigned)e->spec.depth : 1;
+	job->source = worker_data_source(w);
+	tally_arm(&job->tally, w->shm, e->control, e->epoch, job->op);
+	if (job->read_percent > 0)
+		tally_also(&job->tally, OP_READ);
+}
+
 bool
 data_arm(struct worker *w, const struct data_traits *traits)
 {
@@ -156,16 +201,7 @@ data_arm(struct worker *w, const struct data_traits *traits)
 	struct data_state *d = &w->data;
 	bool null = e->spec.engine == ENGINE_NULL; /* touches no file */
 
-	memset(d, 0, sizeof(*d));
-	d->io = io_engine_get((enum phase_engine)e->spec.engine);
-	d->fresh = traits->fresh;
-	d->job.fd = -1;
-	d->job.write = traits->write;
-	d->job.depth =
-	    e->spec.engine == ENGINE_IO_URING || e->spec.engine == ENGINE_LIBAIO ? (unsigned)e->spec.depth : 1;
-	d->job.source = worker_data_source(w);
-	tally_arm(&d->job.tally, w->shm, e->control, e->epoch, phase_kind_info((enum phase_kind)e->spec.kind)->op);
-
+	begin_job(w, traits);
 	if (!layout_place(w) || !check_alignment(w) || !make_slots(w))
 		return false;
 	snprintf(w->shm->file, sizeof(w->shm->file), "%s", null ? "(none)" : d->path);
@@ -175,7 +211,9 @@ data_arm(struct worker *w, const struct data_traits *traits)
 		return false;
 	/* The pool may have moved to hold more. */
 	d->job.memory = d->job.write ? w->write_pool.memory : w->read_pool.memory;
-	set_order(w, traits->random);
+	if (!null && e->spec.prime && !traits->write && !prime(w))
+		return false;
+	set_order(w, traits->order);
 	return set_up_io(w);
 }
 
@@ -191,7 +229,8 @@ fail_io(struct worker *w)
 		.step = "run",
 		.call = f->call,
 		.path = w->data.path,
-		.offset = f->call == SHM_CALL_PREAD || f->call == SHM_CALL_PWRITE ? f->offset : LS_UNKNOWN_U64,
+		.offset =
+		    f->call == w->data.job.read_call || f->call == w->data.job.write_call ? f->offset : LS_UNKNOWN_U64,
 		.errnum = f->errnum,
 		.text = f->text });
 }
@@ -214,23 +253,77 @@ note_filled(struct worker *w)
 	filled_add(&w->engine->filled, d->file, d->place.offset, d->place.offset + length);
 }
 
-/* The flush that counts. Returns its end, or 0. */
+/* May something be timed after the last operation? */
+static bool
+may_go_on(const struct worker *w)
+{
+	const struct data_state *d = &w->data;
+
+	return d->job.fd >= 0 && !w->failed && !tally_stopped(&d->job.tally) && d->job.tally.began;
+}
+
+static void
+begin_call(struct worker *w, enum shm_call call)
+{
+	tally_call(&w->data.job.tally, call);
+	atomic_store_explicit(&w->shm->since_ns, io_now_ns(), memory_order_relaxed);
+}
+
+/* What the back end holds goes to the kernel, what the kernel holds to the medium. */
+static bool
+sync_file(struct worker *w, const char *step)
+{
+	struct data_state *d = &w->data;
+	int rc = 0;
+
+	if (d->io->push != NULL && d->job.write) {
+		begin_call(w, d->job.write_call);
+		rc = d->io->push(&d->job);
+	}
+	if (rc < 0) {
+		worker_fail_sys(w, step, d->job.write_call, d->path, -rc);
+		return false;
+	}
+	begin_call(w, SHM_CALL_FSYNC);
+	if (fsync(d->job.fd) < 0) {
+		worker_fail_sys(w, step, SHM_CALL_FSYNC, d->path, errno);
+		return false;
+	}
+	d->dirty = false;
+	return true;
+}
+
+/* The flush that counts, of reading phases as well. Returns its end, or 0. */
 static int64_t
 timed_fsync(struct worker *w)
 {
-	struct data_state *d = &w->data;
-	struct tally *t = &d->job.tally;
-
-	if (!w->engine->spec.fsync || !d->job.write || d->job.fd < 0 || w->failed || tally_stopped(t) || !t->began)
+	if (!w->engine->spec.fsync || !may_go_on(w) || !sync_file(w, "run"))
 		return 0;
-	tally_call(t, SHM_CALL_FSYNC);
-	atomic_store_explicit(&w->shm->since_ns, io_now_ns(), memory_order_relaxed);
-	if (fsync(d->job.fd) < 0) {
-		worker_fail_sys(w, "run", SHM_CALL_FSYNC, d->path, errno);
-		return 0;
-	}
-	d->dirty = false;
 	return io_now_ns();
+}
+
+/* The close that counts. Returns its end, or 0. */
+static int64_t
+timed_close(struct worker *w)
+{
+	struct data_state *d = &w->data;
+	int rc = 0;
+
+	if (!w->engine->spec.close || !may_go_on(w))
+		return 0;
+	if (d->io->push != NULL && d->job.write) {
+		begin_call(w, d->job.write_call);
+		rc = d->io->push(&d->job);
+	}
+	d->io->teardown(&d->job); /* a stream over the file is closed as well */
+	begin_call(w, SHM_CALL_CLOSE);
+	if (close(d->job.fd) < 0 && rc == 0)
+		rc = -errno;
+	d->job.fd = -1;
+	if (rc == 0)
+		return io_now_ns();
+	worker_fail_sys(w, "run", SHM_CALL_CLOSE, d->path, -rc);
+	return 0;
 }
 
 void
@@ -241,18 +334,19 @@ data_run(struct worker *w, const struct rusage *cpu)
 	struct tally *t = &d->job.tally;
 
 	t->cpu = *cpu;
-	d->dirty = d->job.write;
+	d->dirty = d->job.write && d->job.fd >= 0;
 	tally_go(t, e->start_ns, e->spec.warmup, e->spec.time);
 	d->io->run(&d->job);
 	if (io_failed(&d->job))
 		fail_io(w);
+	note_filled(w);
 
-	int64_t end_ns = timed_fsync(w);
+	int64_t fsync_ns = timed_fsync(w);
+	int64_t end_ns = LS_MAX(fsync_ns, timed_close(w));
 	/* Without a counted operation the end of the attempt is the only end there is. */
 	if (end_ns == 0 && t->end_ns == 0)
 		end_ns = io_now_ns();
 	tally_finish(t, end_ns);
-	note_filled(w);
 }
 
 void
@@ -260,12 +354,14 @@ data_flush(struct worker *w)
 {
 	struct data_state *d = &w->data;
 
-	if (!d->dirty || d->job.fd < 0)
+	if (!d->dirty)
 		return;
-	tally_call(&d->job.tally, SHM_CALL_FSYNC);
-	atomic_store_explicit(&w->shm->since_ns, io_now_ns(), memory_order_relaxed);
-	if (fsync(d->job.fd) < 0)
-		worker_fail_sys(w, "flush", SHM_CALL_FSYNC, d->path, errno);
+	if (d->job.fd < 0) /* closed in the measured time */
+		d->job.fd = path_open(w->engine->config.run_dir_fd, d->path, O_RDWR, 0);
+	if (d->job.fd < 0)
+		worker_fail_sys(w, "flush", SHM_CALL_OPEN, d->path, errno);
+	else
+		sync_file(w, "flush");
 	tally_call(&d->job.tally, SHM_CALL_NONE);
 }
 

@@ -5,12 +5,15 @@
 #ifndef LS_AGENT_ENGINE_PHASE_DATA_H
 #define LS_AGENT_ENGINE_PHASE_DATA_H
 
+#include "agent/engine/io.h"
 #include "agent/engine/phase_ops.h"
 
 struct data_traits {
 	bool write;
-	bool random;
 	bool fresh; /* makes its files itself */
+	enum offsets_order order;
+	unsigned read_percent;      /* of a writing phase: so many of its operations are reads */
+	const struct io_engine *io; /* NULL: the one that the job names */
 };
 
 /* The steps of struct phase_ops for a phase with these traits; false: failed, and the failure is noted. */

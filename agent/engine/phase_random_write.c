@@ -4,7 +4,7 @@
 static bool
 arm(struct worker *w)
 {
-	return data_arm(w, &(const struct data_traits){ .write = true, .random = true });
+	return data_arm(w, &(const struct data_traits){ .write = true, .order = OFFSETS_RANDOM });
 }
 
 const struct phase_ops phase_ops_random_write = {

@@ -20,6 +20,12 @@ tally_arm(struct tally *t, struct shm_worker *shm, const struct shm_control *con
 }
 
 void
+tally_also(struct tally *t, enum op_kind op)
+{
+	hist_reset(&t->shm->latency[op]);
+}
+
+void
 tally_go(struct tally *t, int64_t start_ns, int64_t warmup_ns, int64_t time_ns)
 {
 	t->start_ns = start_ns;

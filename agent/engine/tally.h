@@ -18,7 +18,7 @@ struct tally {
 	struct shm_worker *shm;
 	const struct shm_control *control;
 	uint64_t epoch;
-	enum op_kind op;
+	enum op_kind op;       /* that the phase is named after */
 	int64_t start_ns;      /* the instant */
 	int64_t count_from_ns; /* end of the warm-up */
 	int64_t limit_ns;      /* no operation begins from here on; INT64_MAX: none */
@@ -31,6 +31,9 @@ struct tally {
 /* What is known when arming. Touches the pages that the phase will write, so that none is missing later. */
 void tally_arm(
     struct tally *t, struct shm_worker *shm, const struct shm_control *control, uint64_t epoch, enum op_kind op);
+
+/* The phase does that operation as well. After tally_arm. */
+void tally_also(struct tally *t, enum op_kind op);
 
 /* What is known with the instant; time_ns 0: no limit. */
 void tally_go(struct tally *t, int64_t start_ns, int64_t warmup_ns, int64_t time_ns);
@@ -65,9 +68,9 @@ tally_begin(struct tally *t, int64_t now_ns)
 		tally_first(t, now_ns);
 }
 
-/* It ended. */
+/* It ended; op is one of those that the phase was armed for. */
 static inline void
-tally_end(struct tally *t, int64_t begin_ns, int64_t end_ns, uint64_t bytes)
+tally_end_op(struct tally *t, enum op_kind op, int64_t begin_ns, int64_t end_ns, uint64_t bytes)
 {
 	struct shm_worker *s = t->shm;
 
@@ -77,10 +80,17 @@ tally_end(struct tally *t, int64_t begin_ns, int64_t end_ns, uint64_t bytes)
 		return;
 	hist_bump(&s->bytes, bytes);
 	hist_bump(&s->ops, 1);
-	hist_bump(&s->op_bytes[t->op], bytes);
-	hist_bump(&s->op_ops[t->op], 1);
-	hist_record(&s->latency[t->op], (uint64_t)(end_ns - begin_ns));
+	hist_bump(&s->op_bytes[op], bytes);
+	hist_bump(&s->op_ops[op], 1);
+	hist_record(&s->latency[op], (uint64_t)(end_ns - begin_ns));
 	t->end_ns = end_ns;
+}
+
+/* The same for the phase's own operation. */
+static inline void
+tally_end(struct tally *t, int64_t begin_ns, int64_t end_ns, uint64_t bytes)
+{
+	tally_end_op(t, t->op, begin_ns, end_ns, bytes);
 }
 
 /* After tally_end, once for all operations that were seen to end at that instant: notes a step where one is due. */

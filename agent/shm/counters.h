@@ -39,7 +39,8 @@
 	X(UNLINK, "unlink")                                                                                            \
 	X(MKDIR, "mkdir")                                                                                              \
 	X(WRITE, "write")                                                                                              \
-	X(SYNCFS, "syncfs")
+	X(SYNCFS, "syncfs")                                                                                            \
+	X(READ, "read")
 
 enum shm_call {
 #define X(ID, name) SHM_CALL_##ID,

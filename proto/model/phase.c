@@ -44,6 +44,26 @@ const char *const phase_dirs_names[] = {
 	NULL,
 };
 
+const char *const phase_sync_writes_names[] = {
+	[SYNC_WRITES_NONE] = "none",
+	[SYNC_WRITES_SYNC] = "sync",
+	[SYNC_WRITES_DSYNC] = "dsync",
+	NULL,
+};
+
+const char *const phase_mix_names[] = {
+	[MIX_OPERATIONS] = "operations",
+	[MIX_ALTERNATE] = "alternate",
+	[MIX_WORKERS] = "workers",
+	NULL,
+};
+
+const char *const phase_mix_order_names[] = {
+	[MIX_RANDOM] = "random",
+	[MIX_SEQUENTIAL] = "sequential",
+	NULL,
+};
+
 static const struct phase_kind_info kinds[PHASE_KIND_COUNT] = {
 #define PHASE(ID, id, name, op, unit, groups, needs, help) [PHASE_##ID] = { name, op, unit, groups, needs, help },
 #include "proto/model/phases.def"

@@ -40,10 +40,19 @@ enum phase_needs {
 
 /* Groups of parameters, as flags of their fields. */
 enum phase_group {
-	PHASE_DATA = 1 << FIELD_GROUP_SHIFT,
-	PHASE_META = 2 << FIELD_GROUP_SHIFT,
-	PHASE_GROUPS = PHASE_DATA | PHASE_META,
+	PHASE_DATA = 1 << FIELD_GROUP_SHIFT,        /* works on the contents of files */
+	PHASE_META = 2 << FIELD_GROUP_SHIFT,        /* works on many files */
+	PHASE_RAW = 4 << FIELD_GROUP_SHIFT,         /* data past the C library's streams */
+	PHASE_SYNCS = 8 << FIELD_GROUP_SHIFT,       /* writes, and can do so with O_SYNC */
+	PHASE_PRIME = 16 << FIELD_GROUP_SHIFT,      /* iozone reads the first record before it times the rest */
+	PHASE_STRIDE = 32 << FIELD_GROUP_SHIFT,     /* has a stride */
+	PHASE_MIXED_WORK = 64 << FIELD_GROUP_SHIFT, /* reads and writes by shares */
+	PHASE_GROUPS = 0x7fffff << FIELD_GROUP_SHIFT,
 };
+
+/* Most phases over data are of one of these. */
+#define PHASE_DATA_READ  (PHASE_DATA | PHASE_RAW)
+#define PHASE_DATA_WRITE (PHASE_DATA | PHASE_RAW | PHASE_SYNCS)
 
 enum phase_layout {
 	LAYOUT_WORKER = 0,
@@ -58,6 +67,23 @@ enum phase_engine {
 	ENGINE_NULL,
 };
 
+enum phase_sync_writes {
+	SYNC_WRITES_NONE = 0,
+	SYNC_WRITES_SYNC,  /* O_SYNC */
+	SYNC_WRITES_DSYNC, /* O_DSYNC */
+};
+
+enum phase_mix {
+	MIX_OPERATIONS = 0,
+	MIX_ALTERNATE,
+	MIX_WORKERS,
+};
+
+enum phase_mix_order {
+	MIX_RANDOM = 0,
+	MIX_SEQUENTIAL,
+};
+
 enum phase_dirs {
 	DIRS_PRIVATE = 0,
 	DIRS_SHARED,
@@ -67,6 +93,9 @@ extern const char *const phase_kind_names[PHASE_KIND_COUNT + 1];
 extern const char *const phase_layout_names[];
 extern const char *const phase_engine_names[];
 extern const char *const phase_dirs_names[];
+extern const char *const phase_sync_writes_names[];
+extern const char *const phase_mix_names[];
+extern const char *const phase_mix_order_names[];
 
 /* What is fixed for a kind. */
 struct phase_kind_info {

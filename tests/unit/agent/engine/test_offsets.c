@@ -121,6 +121,80 @@ test_order_of_records(void **state)
 	}
 }
 
+/* The places that an order goes to, as record numbers. */
+static void
+check_order(const char *name, const struct offsets_config *config, const uint64_t *want, size_t count)
+{
+	struct offsets o;
+	struct record r;
+
+	offsets_init(&o, config);
+	for (size_t i = 0; i < count; i++)
+		if (!offsets_next(&o, &r) || r.offset != want[i] * config->record)
+			fail_msg("%s: number %zu is record %llu, wanted %llu", name, i,
+			    (unsigned long long)(r.offset / config->record), (unsigned long long)want[i]);
+}
+
+static void
+test_stride_goes_as_iozone_does(void **state)
+{
+	static const uint64_t of_40[] = { 0, 17, 34, 1, 18, 35, 2, 19, 36, 3 };
+	static const uint64_t of_17[] = { 0, 0, 0, 0, 0 };
+	struct offsets_config c = {
+		.record = 512, .length = 40 * 512, .bound = OFFSETS_NO_BOUND, .order = OFFSETS_STRIDE, .stride = 17
+	};
+
+	(void)state;
+	check_order("40 records, stride 17", &c, of_40, ARRAY_LEN(of_40));
+	c.length = 17 * 512;
+	check_order("as many records as the stride", &c, of_17, ARRAY_LEN(of_17));
+	c.length = 512;
+	check_order("one record", &c, of_17, ARRAY_LEN(of_17));
+}
+
+static void
+test_backward_and_fixed(void **state)
+{
+	static const uint64_t backward[] = { 3, 2, 1, 0, 3, 2 }, fixed[] = { 0, 0, 0, 0, 0 };
+	struct offsets_config c = {
+		.record = 100, .length = 350, .bound = OFFSETS_NO_BOUND, .order = OFFSETS_BACKWARD
+	};
+	struct offsets o;
+	struct record r;
+
+	(void)state;
+	check_order("backward", &c, backward, ARRAY_LEN(backward));
+	offsets_init(&o, &c);
+	assert_true(offsets_next(&o, &r));
+	assert_int_equal(r.length, 50); /* the short last record comes first */
+	c.order = OFFSETS_FIXED;
+	check_order("fixed", &c, fixed, ARRAY_LEN(fixed));
+}
+
+/* Drawn with repeats, about a third (1/e) of the records is missed in a round, and nothing lies outside. */
+static void
+test_repeats_miss_some(void **state)
+{
+	struct offsets_config c = {
+		.record = 10, .length = 10000, .bound = OFFSETS_NO_BOUND, .order = OFFSETS_REPEATS, .seed = 5
+	};
+	bool seen[1000] = { false };
+	size_t missed = 0;
+	struct offsets o;
+	struct record r;
+
+	(void)state;
+	offsets_init(&o, &c);
+	for (size_t i = 0; i < 1000; i++) {
+		assert_true(offsets_next(&o, &r));
+		assert_true(r.offset < 10000);
+		seen[r.offset / 10] = true;
+	}
+	for (size_t i = 0; i < 1000; i++)
+		missed += !seen[i];
+	assert_in_range(missed, 300, 440);
+}
+
 static void
 test_random_rounds_differ_and_are_whole(void **state)
 {
@@ -128,7 +202,7 @@ test_random_rounds_differ_and_are_whole(void **state)
 		.length = 100 * 512 + 7,
 		.record = 512,
 		.bound = OFFSETS_NO_BOUND,
-		.random = true,
+		.order = OFFSETS_RANDOM,
 		.seed = 3 };
 	uint64_t rounds[3][101];
 	struct offsets o;
@@ -160,6 +234,9 @@ main(void)
 		cmocka_unit_test(test_permutation_holds_for_large_counts),
 		cmocka_unit_test(test_permutation_depends_on_seed),
 		cmocka_unit_test(test_order_of_records),
+		cmocka_unit_test(test_stride_goes_as_iozone_does),
+		cmocka_unit_test(test_backward_and_fixed),
+		cmocka_unit_test(test_repeats_miss_some),
 		cmocka_unit_test(test_random_rounds_differ_and_are_whole),
 	};
 

@@ -368,10 +368,19 @@ static const struct decode_case decode_cases[] = {
 	{ "duplicate", "{\"type\":\"ping\",\"type\":\"pong\"}", MSG_TO_AGENT, LS_E_PROTO,
 	    "message: line 1 column 21: duplicate object key near '\"type\"'" },
 	{ "deep inside", "{\"type\":\"arm\",\"epoch\":{\"run\":\"x\"},\"spec\":{\"kind\":\"dance\"}}", MSG_TO_AGENT,
-	    LS_E_PROTO,
-	    "arm: spec.kind: \"dance\" is none of write, rewrite, read, reread, random-read, random-write, create, "
-	    "stat, delete" },
+	    LS_E_PROTO, "arm: spec.kind: \"dance\" is none of write, rewrite, read, ..." },
 };
+
+/* Equal; or, where wanted ends with "...", equal so far: a list of kinds grows. */
+static bool
+text_fits(const char *got, const char *wanted)
+{
+	size_t n = strlen(wanted);
+
+	if (n > 3 && strcmp(wanted + n - 3, "...") == 0)
+		return strncmp(got, wanted, n - 3) == 0;
+	return strcmp(got, wanted) == 0;
+}
 
 static void
 test_decoding_checks_type_receiver_and_fields(void **state)
@@ -383,7 +392,7 @@ test_decoding_checks_type_receiver_and_fields(void **state)
 		struct msg msg = { 0 };
 		enum ls_rc rc = msg_decode(c->text, strlen(c->text), c->to, &msg, &err);
 
-		if (rc != c->rc || strcmp(err.text, c->error) != 0)
+		if (rc != c->rc || !text_fits(err.text, c->error))
 			fail_msg("%s: got %d \"%s\", wanted %d \"%s\"", c->name, rc, err.text, c->rc, c->error);
 		assert_true((rc == LS_OK) == (msg.body != NULL));
 		msg_fini(&msg);

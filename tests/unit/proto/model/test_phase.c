@@ -61,6 +61,18 @@ static const struct applies_case applies_cases[] = {
 	{ "files", PHASE_REREAD, false },
 	{ "fsync", PHASE_WRITE, true },
 	{ "fsync", PHASE_DELETE, true },
+	{ "direct", PHASE_PREAD, true },
+	{ "direct", PHASE_FREAD, false },
+	{ "engine", PHASE_FWRITE, false },
+	{ "close", PHASE_FWRITE, true },
+	{ "sync_writes", PHASE_WRITE, true },
+	{ "sync_writes", PHASE_READ, false },
+	{ "prime", PHASE_REREAD, true },
+	{ "prime", PHASE_PREAD, false },
+	{ "stride", PHASE_STRIDE_READ, true },
+	{ "stride", PHASE_READ, false },
+	{ "read_percent", PHASE_MIXED, true },
+	{ "read_percent", PHASE_RANDOM_READ, false },
 	{ "time", PHASE_WRITE, true },
 	{ "time", PHASE_CREATE, true },
 };
@@ -127,7 +139,7 @@ static const struct valid_case valid_cases[] = {
 	{ "files", META(10, .size = 0), LS_OK, NULL },
 	{ "no files", META(0, .size = 0), LS_E_RANGE, "files: must be at least one" },
 	{ "sizes of data do not matter to metadata", META(10, .record_size = 0), LS_OK, NULL },
-	{ "kind out of range", { .kind = PHASE_KIND_COUNT }, LS_E_INVALID, "kind: 9 is no kind of phase" },
+	{ "kind out of range", { .kind = PHASE_KIND_COUNT }, LS_E_INVALID, NULL },
 	{ "kind below range", { .kind = -1 }, LS_E_INVALID, "kind: -1 is no kind of phase" },
 };
 

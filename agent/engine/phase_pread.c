@@ -1,0 +1,14 @@
+/* Reading with pread: iozone's test 10, first pass. */
+#include "agent/engine/phase_data.h"
+
+static bool
+arm(struct worker *w)
+{
+	return data_arm(w, &(const struct data_traits){ .order = OFFSETS_FORWARD });
+}
+
+const struct phase_ops phase_ops_pread = {
+	.arm = arm,
+	.run = data_run,
+	.disarm = data_disarm,
+};

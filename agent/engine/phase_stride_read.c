@@ -1,0 +1,14 @@
+/* Reading with a stride: iozone's test 5. */
+#include "agent/engine/phase_data.h"
+
+static bool
+arm(struct worker *w)
+{
+	return data_arm(w, &(const struct data_traits){ .order = OFFSETS_STRIDE });
+}
+
+const struct phase_ops phase_ops_stride_read = {
+	.arm = arm,
+	.run = data_run,
+	.disarm = data_disarm,
+};
