@@ -434,7 +434,7 @@ def test_two_volumes_are_refused(daemon):
     agents[0].verify()
     agents[1].verify(["n1"])
     each(agents, "finish")
-    assert "not one volume" in until_done(operator)[-1]["text"]
+    assert "not the same volume" in until_done(operator)[-1]["text"]
 
 
 def test_check_tells_about_every_node(daemon):
