@@ -206,6 +206,7 @@ lint: ## layers, headers, format, words, manuals, docs, sizes, cppcheck, clang-t
 	tests/lint/format.sh
 	tests/lint/words.sh
 	tests/lint/manuals.sh
+	tests/lint/diagrams.py
 	tests/lint/docs.sh
 	tests/lint/sizes.sh
 	tests/lint/cppcheck.sh
