@@ -162,7 +162,8 @@ def test_asynchronous_engines_agree_with_the_device(engine, root, tmp_path):
             for node in phase["nodes"]:
                 assert node["device"][field] > 0
     finally:
-        subprocess.run(["umount", volume], check=False)
+        wait_for("the volume unmounted: nothing holds it", lambda: subprocess.run(["umount", volume], check=False,
+                 stderr=subprocess.DEVNULL).returncode == 0 or not os.path.ismount(volume))
         subprocess.run(["losetup", "-d", loop], check=False)
 
 
