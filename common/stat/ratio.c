@@ -29,6 +29,16 @@ logs_of(const double *values, size_t n, size_t *out_n)
 	return logs;
 }
 
+/* The first value that counts. */
+static double
+first_of(const double *values, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(values[i]) && values[i] > 0)
+			return values[i];
+	return UNKNOWN;
+}
+
 static struct summary
 summary_of_logs(const double *values, size_t n)
 {
@@ -42,7 +52,9 @@ summary_of_logs(const double *values, size_t n)
 double
 ratio_geometric_mean(const double *values, size_t n)
 {
-	return exp(summary_of_logs(values, n).mean);
+	struct summary s = summary_of_logs(values, n);
+
+	return s.n == 1 ? first_of(values, n) : exp(s.mean);
 }
 
 /* Guards a denominator of the continued fraction against 0. */
@@ -134,6 +146,8 @@ ratio_of(const double *a, size_t na, const double *b, size_t nb)
 	double difference = x.mean - y.mean;
 	struct ratio r = { exp(difference), UNKNOWN, UNKNOWN };
 
+	if (x.n == 1 && y.n == 1)
+		r.ratio = first_of(a, na) / first_of(b, nb); /* exact, so that percent round as by hand */
 	if (x.n < 2 || y.n < 2)
 		return r;
 	double vx = x.sd * x.sd / (double)x.n;

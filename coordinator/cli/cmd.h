@@ -15,6 +15,7 @@ enum cli_exit {
 	CLI_FAILED = 1,  /* failed or aborted */
 	CLI_USAGE = 2,   /* bad command line or job file: nothing was started */
 	CLI_REFUSED = 3, /* refused before the start */
+	CLI_SLOWER = 4,  /* compare --fail-if-slower: slower than that */
 };
 
 /* Options that every command takes. Texts are borrowed. */

@@ -1,11 +1,8 @@
 #include "coordinator/cli/cmd.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 
-#include "coordinator/cli/client.h"
-#include "coordinator/cli/files.h"
-#include "coordinator/cli/jobs.h"
+#include "coordinator/cli/documents.h"
 #include "coordinator/cli/output.h"
 
 extern const struct cmd cmd_report;
@@ -22,22 +19,6 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-/* A run's document from lockstepd, or a file's. */
-static enum ls_rc
-get_document(const struct cli *cli, const char *what, char **out, size_t *out_len, struct ls_err *err)
-{
-	struct client *client;
-
-	if (what != NULL && jobs_is_file(what))
-		return file_read(what, out, out_len, err);
-	enum ls_rc rc = client_open(cli, NULL, &client, err);
-	if (rc != LS_OK)
-		return rc;
-	rc = client_export(client, what, out, out_len, err);
-	client_close(client);
-	return rc;
-}
-
 static enum cli_exit
 run_report(const struct cli *cli, const void *opaque, const struct option_texts *words)
 {
@@ -46,18 +27,12 @@ run_report(const struct cli *cli, const void *opaque, const struct option_texts 
 	const struct report_format *format;
 	struct results results;
 	struct ls_err err;
-	char *text;
-	size_t len;
 
 	if (output_format(options->format != NULL ? options->format : "text", &format, &err) != LS_OK)
 		return cli_fail_err(&err);
-	if (get_document(cli, what, &text, &len, &err) != LS_OK)
-		return cli_fail(CLI_FAILED, "%s", err.text);
-
-	enum ls_rc rc = results_parse(text, len, what, &results, &err);
-	free(text);
+	enum ls_rc rc = document_load(cli, what, &results, &err);
 	if (rc != LS_OK)
-		return cli_fail_err(&err);
+		return rc == LS_E_INVALID ? cli_fail_err(&err) : cli_fail(CLI_FAILED, "%s", err.text);
 	rc = results_write(&results, format, options->output, &err);
 	field_struct_fini(&results_desc, &results);
 	return rc == LS_OK ? CLI_OK : cli_fail(CLI_FAILED, "%s", err.text);

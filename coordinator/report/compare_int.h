@@ -1,0 +1,63 @@
+/*
+ * Between the files of the comparison. Not for others.
+ */
+#ifndef LS_COORDINATOR_REPORT_COMPARE_INT_H
+#define LS_COORDINATOR_REPORT_COMPARE_INT_H
+
+#include "coordinator/report/compare.h"
+
+/* A phase of a run, as one repeat of a row. */
+struct compare_sample {
+	const struct results *run;
+	const struct phase_result *phase;
+	uint64_t occurrence; /* among phases of the same test and sizes in its repetition, from 0 */
+	uint64_t of_test;    /* among phases of the same test in its repetition */
+};
+
+struct compare_samples {
+	struct compare_sample *items; /* in the order they ran */
+	size_t count;
+};
+
+/* A row while it is made: the samples of each group. */
+struct compare_cells {
+	struct compare_samples *groups; /* as many as there are groups */
+};
+
+/* Names the differences between the groups of a row, beginning with what, in comparison->differences. */
+struct compare_difference {
+	char *text;
+	char **rows; /* names of the rows that it is true for, each once */
+	size_t rows_count;
+	size_t times; /* rows that it is true for */
+};
+
+struct compare_differences {
+	struct compare_difference *items;
+	size_t count;
+};
+
+/* What differs between the first samples of a row's groups, added to list. */
+void compare_row_differences(
+    struct compare_differences *list, const struct comparison *c, const struct compare_cells *row, const char *name);
+
+/* Writes the list into c->differences and frees it. rows: how many rows there are. */
+void compare_differences_end(struct compare_differences *list, struct comparison *c, size_t rows);
+
+/* What differs between the runs as a whole: c->differences and c->facts. */
+void compare_run_differences(struct comparison *c, const struct compare_side *sides, size_t count);
+
+/* Odd repeats of a row: c->notes. values: those of the group's samples. */
+void compare_note_repeats(struct comparison *c, size_t group, const struct compare_row *row,
+    const struct compare_samples *samples, const double *values);
+
+/* Repeats that vary much: one note for each group. */
+void compare_note_spread(struct comparison *c);
+
+/* "write 8 MiB by 64 KiB": what a row is about. buf: 400 bytes. */
+const char *compare_row_title(const struct compare_row *row, char *buf, size_t len);
+
+/* "123 MiB/s", "4.5 k op/s", "12 us": a value with its unit. buf: 64 bytes. */
+const char *compare_format(double value, const char *unit, char *buf, size_t len);
+
+#endif
