@@ -2,20 +2,7 @@
 
 #include <math.h>
 
-#define LAYOUTS 3
-#define DIRS    2
-
-static uint64_t
-add_saturated(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
-static uint64_t
-mul_saturated(uint64_t a, uint64_t b)
-{
-	return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
-}
+#include "common/base/sat.h"
 
 uint64_t
 progress_planned(const struct phase *p, const uint64_t *node_workers, size_t node_count)
@@ -29,14 +16,14 @@ progress_planned(const struct phase *p, const uint64_t *node_workers, size_t nod
 	if (p->time > 0)
 		return 0;
 	if ((phase_kind_info((enum phase_kind)p->kind)->groups & PHASE_META) != 0)
-		return mul_saturated(p->files, workers);
+		return sat_mul(p->files, workers);
 	if (p->amount > 0)
-		return mul_saturated(p->amount, workers);
+		return sat_mul(p->amount, workers);
 	switch ((enum phase_layout)p->layout) {
 	case LAYOUT_WORKER:
-		return mul_saturated(p->file_size, workers);
+		return sat_mul(p->file_size, workers);
 	case LAYOUT_NODE:
-		return mul_saturated(p->file_size, nodes);
+		return sat_mul(p->file_size, nodes);
 	case LAYOUT_SHARED:
 		return p->file_size;
 	}
@@ -87,27 +74,7 @@ progress_direct_align(const struct job *job)
 void
 progress_footprint(const struct job *job, uint64_t node_count, uint64_t *out_bytes, uint64_t *out_files)
 {
-	uint64_t most[LAYOUTS + DIRS][2] = { { 0, 0 } };
-
-	for (size_t i = 0; i < job->phases_count; i++) {
-		const struct phase *p = &job->phases[i];
-		bool meta = (phase_kind_info((enum phase_kind)p->kind)->groups & PHASE_META) != 0;
-		size_t set = meta ? LAYOUTS + (size_t)p->dirs : (size_t)p->layout;
-		uint64_t bytes = 0, files = 0;
-
-		if (set >= LAYOUTS + DIRS)
-			continue;
-		phase_footprint(p, node_count, mul_saturated(node_count, job_phase_workers(job, p)), &bytes, &files);
-		most[set][0] = LS_MAX(most[set][0], bytes);
-		most[set][1] = LS_MAX(most[set][1], files);
-	}
-	*out_bytes = 0;
-	*out_files = 0;
-	for (size_t set = 0; set < LAYOUTS + DIRS; set++) {
-		*out_bytes = add_saturated(*out_bytes, most[set][0]);
-		*out_files = add_saturated(*out_files, most[set][1]);
-	}
-	/* The wire's integers end there. */
+	job_footprint(job, node_count, out_bytes, out_files);
 	*out_bytes = LS_MIN(*out_bytes, (uint64_t)INT64_MAX);
 	*out_files = LS_MIN(*out_files, (uint64_t)INT64_MAX);
 }

@@ -24,7 +24,7 @@ int64_t progress_left_ns(const struct phase *phase, double share, int64_t elapse
 /* The largest power of two that divides all sizes of direct phases; 0: none is direct. */
 uint64_t progress_direct_align(const struct job *job);
 
-/* What the run needs on the volume at the most: files of equal layout follow each other in place, others stand side by side. */
+/* job_footprint, cut to INT64_MAX, where the wire's integers end. */
 void progress_footprint(const struct job *job, uint64_t node_count, uint64_t *out_bytes, uint64_t *out_files);
 
 #endif

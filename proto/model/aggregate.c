@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/mem.h"
+#include "common/base/sat.h"
 #include "common/base/units.h"
 #include "common/stat/summary.h"
 #include "proto/model/aggregate_int.h"
@@ -32,14 +33,11 @@ node_counts(const struct node_result *node)
 	return node->state == NODE_DONE;
 }
 
+/* What documents and the wire hold ends at INT64_MAX. */
 static uint64_t
-add_saturated(uint64_t a, uint64_t b)
+add_total(uint64_t a, uint64_t b)
 {
-	uint64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum) || sum > INT64_MAX)
-		return INT64_MAX;
-	return sum;
+	return LS_MIN(sat_add(a, b), (uint64_t)INT64_MAX);
 }
 
 /* Per second; NAN without a length of time. */
@@ -505,8 +503,8 @@ fill_op(struct phase_result *phase, enum op_kind op, struct hist *hist, struct l
 			*slot = ls_malloc(sizeof(**slot));
 			field_struct_init(&op_result_desc, *slot);
 		}
-		(*slot)->bytes = add_saturated((*slot)->bytes, from->bytes);
-		(*slot)->ops = add_saturated((*slot)->ops, from->ops);
+		(*slot)->bytes = add_total((*slot)->bytes, from->bytes);
+		(*slot)->ops = add_total((*slot)->ops, from->ops);
 		enum ls_rc rc = latency_add_to_hist(&from->latency_ns, hist, err);
 		if (rc != LS_OK) {
 			ls_err_wrap(err, "%s of node %s", op_names[op], phase->nodes[n].node);
@@ -555,14 +553,14 @@ fill_totals(struct phase_result *phase, bool partial)
 	for (size_t n = 0; n < phase->nodes_count; n++) {
 		const struct node_result *node = &phase->nodes[n];
 
-		a->errors = add_saturated(a->errors, node->errors);
+		a->errors = add_total(a->errors, node->errors);
 		if ((node->state == NODE_LOST && !partial) || node->bytes == LS_UNKNOWN_U64 ||
 		    node->ops == LS_UNKNOWN_U64)
 			known = false;
 		if (!node_counts(node) && (partial || node->state != NODE_FAILED))
 			continue;
-		a->bytes = add_saturated(a->bytes, node->bytes);
-		a->ops = add_saturated(a->ops, node->ops);
+		a->bytes = add_total(a->bytes, node->bytes);
+		a->ops = add_total(a->ops, node->ops);
 	}
 	if (!known)
 		a->bytes = a->ops = LS_UNKNOWN_U64;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/mem.h"
+#include "common/base/sat.h"
 
 #define NODE_NAME_MAX   63
 #define JOB_RESULTS_MAX 1000000
@@ -149,22 +150,6 @@ struct file_set {
 /* Most of each kind of file; the kinds have names of their own and exist side by side. */
 enum set_kind { SET_WORKER = 0, SET_NODE, SET_SHARED, SET_PRIVATE_DIRS, SET_SHARED_DIR, SET_COUNT };
 
-static uint64_t
-add_sat(uint64_t a, uint64_t b)
-{
-	uint64_t r;
-
-	return __builtin_add_overflow(a, b, &r) ? UINT64_MAX : r;
-}
-
-static uint64_t
-mul_sat(uint64_t a, uint64_t b)
-{
-	uint64_t r;
-
-	return __builtin_mul_overflow(a, b, &r) ? UINT64_MAX : r;
-}
-
 static enum set_kind
 phase_set_kind(const struct phase *phase)
 {
@@ -203,7 +188,7 @@ staircase(struct file_set *sets, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		if (sets[i].files <= total.files)
 			continue;
-		total.bytes = add_sat(total.bytes, mul_sat(sets[i].files - total.files, sets[i].bytes));
+		total.bytes = sat_add(total.bytes, sat_mul(sets[i].files - total.files, sets[i].bytes));
 		total.files = sets[i].files;
 	}
 	return total;
@@ -217,7 +202,7 @@ largest(const struct file_set *sets, size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		most.files = LS_MAX(most.files, sets[i].files);
-		most.bytes = LS_MAX(most.bytes, mul_sat(sets[i].files, sets[i].bytes));
+		most.bytes = LS_MAX(most.bytes, sat_mul(sets[i].files, sets[i].bytes));
 	}
 	return most;
 }
@@ -229,7 +214,7 @@ collect_sets(const struct job *job, uint64_t node_count, enum set_kind kind, str
 
 	for (size_t i = 0; i < job->phases_count; i++) {
 		const struct phase *phase = &job->phases[i];
-		uint64_t workers = mul_sat(job_phase_workers(job, phase), node_count);
+		uint64_t workers = sat_mul(job_phase_workers(job, phase), node_count);
 		uint64_t bytes, files;
 
 		if (phase_set_kind(phase) != kind)
@@ -253,8 +238,8 @@ job_footprint(const struct job *job, uint64_t node_count, uint64_t *out_bytes, u
 		bool data = kind == SET_WORKER || kind == SET_NODE || kind == SET_SHARED;
 		struct file_set most = data ? staircase(sets, n) : largest(sets, n);
 
-		bytes = add_sat(bytes, most.bytes);
-		files = add_sat(files, most.files);
+		bytes = sat_add(bytes, most.bytes);
+		files = sat_add(files, most.files);
 	}
 	free(sets);
 	*out_bytes = bytes;

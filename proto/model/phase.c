@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "common/base/mem.h"
+#include "common/base/sat.h"
 
 /* Direct I/O needs at least the size of a logical block; what a volume really asks for is looked up on the nodes. */
 #define DIRECT_ALIGN 512
@@ -224,19 +225,11 @@ phase_place(const struct phase *phase, const uint64_t *node_workers, uint64_t no
 }
 
 static uint64_t
-mul_sat(uint64_t a, uint64_t b)
-{
-	uint64_t r;
-
-	return __builtin_mul_overflow(a, b, &r) ? UINT64_MAX : r;
-}
-
-static uint64_t
 blocks_of(uint64_t bytes)
 {
 	uint64_t blocks = bytes / BLOCK_BYTES + (bytes % BLOCK_BYTES != 0);
 
-	return mul_sat(blocks, BLOCK_BYTES);
+	return sat_mul(blocks, BLOCK_BYTES);
 }
 
 static uint64_t
@@ -258,8 +251,8 @@ phase_footprint(
     const struct phase *phase, uint64_t node_count, uint64_t total_workers, uint64_t *out_bytes, uint64_t *out_files)
 {
 	bool data = (kinds[phase->kind].groups & PHASE_DATA) != 0;
-	uint64_t files = data ? data_files(phase, node_count, total_workers) : mul_sat(phase->files, total_workers);
+	uint64_t files = data ? data_files(phase, node_count, total_workers) : sat_mul(phase->files, total_workers);
 
 	*out_files = files;
-	*out_bytes = mul_sat(files, blocks_of(data ? phase->file_size : phase->size));
+	*out_bytes = sat_mul(files, blocks_of(data ? phase->file_size : phase->size));
 }
