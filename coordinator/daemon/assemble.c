@@ -10,7 +10,6 @@
 #include "common/base/units.h"
 #include "common/base/version.h"
 #include "coordinator/daemon/store/records.h"
-#include "proto/codec/json.h"
 #include "proto/model/aggregate.h"
 
 /* What is read once for all phases. */
@@ -38,24 +37,13 @@ source_fini(struct source *s)
 	free(s->attempts);
 }
 
-/* Text written by ourselves; empty stands for nothing there yet. */
-static enum ls_rc
-decode(const struct struct_desc *desc, const char *text, const char *what, void *obj, struct ls_err *err)
-{
-	if (text == NULL || text[0] == '\0') {
-		field_struct_init(desc, obj);
-		return LS_OK;
-	}
-	return json_decode_struct(desc, text, strlen(text), JSON_UNKNOWN_IGNORED, what, obj, err);
-}
-
 static enum ls_rc
 source_read(struct source *s, const struct store_run *row, struct ls_err *err)
 {
-	enum ls_rc rc = decode(&job_desc, row->job, "stored job", &s->job, err);
+	enum ls_rc rc = record_decode(&job_desc, row->job, "stored job", &s->job, err);
 
 	if (rc == LS_OK)
-		rc = decode(&run_members_desc, row->nodes, "stored nodes", &s->members, err);
+		rc = record_decode(&run_members_desc, row->nodes, "stored nodes", &s->members, err);
 	if (rc == LS_OK)
 		rc = store_list_phases(s->store, s->run, &s->phases, &s->phase_count, err);
 	if (rc == LS_OK)
@@ -90,15 +78,26 @@ correct_times(struct node_result *n, int64_t by)
 	}
 }
 
-/* Fills *n; a result that is not there makes a node without numbers. */
+/* A result that came and cannot be read: without numbers, and the report says why. */
+static void
+unreadable(struct node_result *n, const struct ls_err *why)
+{
+	field_struct_init(&node_result_desc, n);
+	n->state = NODE_FAILED;
+	n->error_list = ls_calloc(1, sizeof(*n->error_list));
+	n->error_list_count = 1;
+	field_struct_init(&io_error_desc, &n->error_list[0]);
+	free(n->error_list[0].text);
+	n->error_list[0].text = ls_asprintf("the result cannot be read: %s", why->text);
+}
+
+/* Fills *n; a result that is not there makes a node without numbers. Errors: LS_E_STORE. */
 static enum ls_rc
 read_node(const struct source *s, const struct store_phase *p, const struct phase_clock *c, struct node_result *n,
     struct ls_err *err)
 {
-	char *text = NULL;
-	size_t len = 0;
-	enum ls_rc rc =
-	    store_get_result(s->store, s->run, p->phase, p->repetition, p->attempt, c->node, &text, &len, err);
+	struct ls_err why = { 0 };
+	enum ls_rc rc = record_read_result(s->store, s->run, p->phase, p->repetition, p->attempt, c->node, n, &why);
 
 	if (rc == LS_E_NOTFOUND) {
 		field_struct_init(&node_result_desc, n);
@@ -106,12 +105,10 @@ read_node(const struct source *s, const struct store_phase *p, const struct phas
 		n->state = c->workers == 0 && !c->lost ? NODE_IDLE : NODE_LOST;
 		return LS_OK;
 	}
+	if (rc == LS_E_STORE)
+		return ls_err_set(err, rc, "node %s: %s", c->node, why.text);
 	if (rc != LS_OK)
-		return rc;
-	rc = json_decode_struct(&node_result_desc, text, len, JSON_UNKNOWN_IGNORED, "result", n, err);
-	free(text);
-	if (rc != LS_OK)
-		return ls_err_wrap(err, "node %s", c->node);
+		unreadable(n, &why);
 	set_str(&n->node, c->node);
 	correct_times(n, c->correction_ns);
 	node_result_derive(n);
@@ -163,7 +160,7 @@ read_phase(const struct source *s, const struct store_phase *p, struct phase_res
 {
 	struct phase_note note = { 0 };
 	struct phase spec;
-	enum ls_rc rc = decode(&phase_desc, p->spec, "stored phase", &spec, err);
+	enum ls_rc rc = record_decode(&phase_desc, p->spec, "stored phase", &spec, err);
 
 	if (rc != LS_OK)
 		return rc;
@@ -175,7 +172,7 @@ read_phase(const struct source *s, const struct store_phase *p, struct phase_res
 	out->repetition = p->repetition;
 	out->state = (int)p->state;
 	out->start_skew_uncertainty_ns = p->skew_uncertainty_ns;
-	rc = decode(&phase_note_desc, p->note, "stored note", &note, err);
+	rc = record_decode(&phase_note_desc, p->note, "stored note", &note, err);
 	if (rc != LS_OK)
 		return rc;
 	move_warnings(&note, out);
@@ -204,7 +201,7 @@ fill_run(const struct store_run *row, struct run_info *out, struct ls_err *err)
 	out->duration_ns = row->duration_ns;
 	set_str(&out->lockstep.version, lockstep_version);
 	set_str(&out->lockstep.build, lockstep_build);
-	rc = decode(&run_notes_desc, row->warnings, "stored warnings", &notes, err);
+	rc = record_decode(&run_notes_desc, row->warnings, "stored warnings", &notes, err);
 	if (rc != LS_OK)
 		return rc;
 	out->warnings = notes.warnings;

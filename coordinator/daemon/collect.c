@@ -6,7 +6,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "coordinator/daemon/run.h"
-#include "proto/codec/json.h"
+#include "coordinator/daemon/store/records.h"
 
 #define PARTS_MAX 4096 /* of one result: 192 MiB */
 
@@ -85,18 +85,13 @@ look_into(struct store *store, struct piece *p)
 {
 	struct node_result result;
 	struct ls_err err = { 0 };
-	char *text = NULL;
-	size_t len = 0;
 
 	p->state = NODE_FAILED;
-	if (store_get_result(store, p->epoch.run, p->epoch.phase, p->epoch.repetition, p->epoch.attempt, p->node->name,
-		&text, &len, &err) != LS_OK ||
-	    json_decode_struct(&node_result_desc, text, len, JSON_UNKNOWN_IGNORED, "result", &result, &err) != LS_OK) {
+	if (record_read_result(store, p->epoch.run, p->epoch.phase, p->epoch.repetition, p->epoch.attempt,
+		p->node->name, &result, &err) != LS_OK) {
 		p->error = ls_asprintf("its result cannot be read: %s", err.text);
-		free(text);
 		return;
 	}
-	free(text);
 	p->state = (enum node_state)result.state;
 	if (result.error_list_count > 0 && result.error_list[0].text != NULL)
 		p->error = ls_strdup(result.error_list[0].text);

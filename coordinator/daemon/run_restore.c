@@ -6,7 +6,6 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "coordinator/daemon/run_int.h"
-#include "proto/codec/json.h"
 
 #define RESUME_EXTRA_NS (10 * NS_PER_S)
 
@@ -35,21 +34,11 @@ resume_event(const struct store_run *row)
 }
 
 static enum ls_rc
-decode_or_empty(const struct struct_desc *desc, const char *text, const char *what, void *obj, struct ls_err *err)
-{
-	if (text == NULL || text[0] == '\0') {
-		field_struct_init(desc, obj);
-		return LS_OK;
-	}
-	return json_decode_struct(desc, text, strlen(text), JSON_UNKNOWN_IGNORED, what, obj, err);
-}
-
-static enum ls_rc
 read_texts(struct run *run, const struct store_run *row, struct run_members *members, struct ls_err *err)
 {
 	struct run_notes notes;
 	struct job job;
-	enum ls_rc rc = decode_or_empty(&job_desc, row->job, "stored job", &job, err);
+	enum ls_rc rc = record_decode(&job_desc, row->job, "stored job", &job, err);
 
 	if (rc != LS_OK)
 		return rc;
@@ -57,12 +46,12 @@ read_texts(struct run *run, const struct store_run *row, struct run_members *mem
 	run->job = job;
 	rc = job_validate(&run->job, err);
 	if (rc == LS_OK)
-		rc = decode_or_empty(&run_notes_desc, row->warnings, "stored warnings", &notes, err);
+		rc = record_decode(&run_notes_desc, row->warnings, "stored warnings", &notes, err);
 	if (rc != LS_OK)
 		return rc;
 	run->warnings = notes.warnings;
 	run->warning_count = notes.warnings_count;
-	return decode_or_empty(&run_members_desc, row->nodes, "stored nodes", members, err);
+	return record_decode(&run_members_desc, row->nodes, "stored nodes", members, err);
 }
 
 /* Members move from the decoded row into the run; their nodes are known by name, connected or not. */
@@ -121,18 +110,13 @@ recover_results(struct run *run, struct ls_err *err)
 	for (size_t i = 0; i < run->member_count; i++) {
 		struct member *m = &run->members[i];
 		struct node_result result;
-		char *text = NULL;
-		size_t len = 0;
-		enum ls_rc rc = store_get_result(run->daemon->store, run->id, run->phase, run->repetition, run->attempt,
-		    m->record.info.name, &text, &len, err);
+		enum ls_rc rc = record_read_result(run->daemon->store, run->id, run->phase, run->repetition,
+		    run->attempt, m->record.info.name, &result, err);
 
 		if (rc == LS_E_NOTFOUND)
 			continue;
-		if (rc != LS_OK)
+		if (rc == LS_E_STORE)
 			return rc;
-		rc = json_decode_struct(
-		    &node_result_desc, text, len, JSON_UNKNOWN_IGNORED, "stored result", &result, err);
-		free(text);
 		m->failed = rc != LS_OK || result.state == NODE_FAILED;
 		if (rc == LS_OK) {
 			if (m->failed && result.error_list_count > 0)

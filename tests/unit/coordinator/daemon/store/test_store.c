@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/mem.h"
+#include "coordinator/daemon/store/records.h"
 #include "coordinator/daemon/store/schema.h"
 #include "coordinator/daemon/store/store.h"
 
@@ -185,6 +186,60 @@ test_lists_and_unique_beginnings(void **state)
 	assert_int_equal(store_find_run(f->store, NULL, &id, NULL), LS_OK);
 	assert_string_equal(id, c.id);
 	free(id);
+}
+
+/* A result of so many values too many, as a hostile agent may send it. */
+static char *
+many_values(size_t count)
+{
+	static const char head[] = "{\"node\":\"n1\",\"x\":[";
+	char *all = ls_malloc(sizeof(head) + 2 * count + 8);
+	char *at = stpcpy(all, head);
+
+	for (size_t i = 0; i < count; i++)
+		at = stpcpy(at, i > 0 ? ",1" : "1");
+	strcpy(at, "]}");
+	return all;
+}
+
+static void
+test_results_are_read_within_limits(void **state)
+{
+	struct fixture *f = *state;
+	char *huge = many_values(300001);
+	struct store_part parts[] = { a_part("good", 0, 1, "{\"node\":\"good\",\"state\":\"done\",\"later\":1}"),
+		a_part("bad", 0, 1, "{\"node\":"), a_part("huge", 0, 1, huge), a_part("half", 0, 2, "{\"node\":") };
+	static const struct {
+		const char *node;
+		enum ls_rc rc;
+	} wanted[] = { { "good", LS_OK }, { "bad", LS_E_INVALID }, { "huge", LS_E_LIMIT }, { "half", LS_E_NOTFOUND },
+		{ "none", LS_E_NOTFOUND } };
+
+	assert_int_equal(store_put_parts(f->store, parts, ARRAY_LEN(parts), NULL), LS_OK);
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+		struct node_result result;
+		struct ls_err err = { 0 };
+		enum ls_rc rc = record_read_result(f->store, "r1", 1, 0, 0, wanted[i].node, &result, &err);
+
+		if (rc != wanted[i].rc)
+			fail_msg("%s: got %s (%s), wanted %s", wanted[i].node, ls_rc_name(rc), err.text,
+			    ls_rc_name(wanted[i].rc));
+		if (rc == LS_OK)
+			field_struct_fini(&node_result_desc, &result);
+	}
+	free(huge);
+}
+
+static void
+test_records_that_are_not_there_are_defaults(void **state)
+{
+	struct job job;
+
+	(void)state;
+	assert_int_equal(record_decode(&job_desc, NULL, "job", &job, NULL), LS_OK);
+	assert_int_equal(job.repeat, 1);
+	field_struct_fini(&job_desc, &job);
+	assert_int_equal(record_decode(&job_desc, "[]", "job", &job, NULL), LS_E_INVALID);
 }
 
 static void
@@ -395,6 +450,8 @@ main(void)
 		TEST(test_texts_that_are_not_given_stay),
 		TEST(test_lists_and_unique_beginnings),
 		TEST(test_parts_are_stored_once_and_conflicts_are_refused),
+		TEST(test_results_are_read_within_limits),
+		cmocka_unit_test(test_records_that_are_not_there_are_defaults),
 		TEST(test_phases_and_attempts),
 		TEST(test_a_second_writer_is_refused_and_named),
 		TEST(test_a_reader_sees_what_was_written_and_cannot_write),
