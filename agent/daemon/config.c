@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +12,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/base/program.h"
-#include "common/conf/conf.h"
+#include "common/conf/conf_args.h"
 #include "common/net/addr.h"
 
 #include "common/base/field_table.h"
@@ -36,37 +37,15 @@ make_absolute(char **path, struct ls_err *err)
 	return LS_OK;
 }
 
-static enum ls_rc
-apply_settings(struct agent_config *config, const char *const *settings, size_t count, struct ls_err *err)
-{
-	for (size_t i = 0; i < count; i++) {
-		const char *equals = strchr(settings[i], '=');
-		if (!equals)
-			return ls_err_set(err, LS_E_INVALID, "--set %s: expected KEY=VALUE", settings[i]);
-
-		char *key = ls_strndup(settings[i], (size_t)(equals - settings[i]));
-		enum ls_rc rc = conf_set(&agent_config_desc, config, key, equals + 1, "--set", err);
-		free(key);
-		if (rc)
-			return rc;
-	}
-	return LS_OK;
-}
-
 enum ls_rc
-agent_config_load(
-    const char *path, const char *const *settings, size_t count, struct agent_config *out, struct ls_err *err)
+agent_config_load(const struct conf_args *args, struct agent_config *out, struct ls_err *err)
 {
-	if (!path && access(default_file, F_OK) == 0)
-		path = default_file;
-
 	struct agent_config config;
-	enum ls_rc rc = conf_load(path, AGENT_CONFIG_SECTION, &agent_config_desc, &config, err);
+	enum ls_rc rc = conf_args_load(args, default_file, AGENT_CONFIG_SECTION, &agent_config_desc, &config, err);
 	if (rc)
 		return rc;
 
-	rc = apply_settings(&config, settings, count, err);
-	if (!rc && config.runner[0] == '\0') {
+	if (config.runner[0] == '\0') {
 		free(config.runner);
 		config.runner = program_find("lockstep-runner", LS_LIBEXECDIR);
 	}
@@ -110,4 +89,33 @@ agent_config_check(const struct agent_config *config, struct ls_err *err)
 			return ls_err_set(err, LS_E_INVALID, "allow: %s: %s", config->allow[i], why);
 	}
 	return LS_OK;
+}
+
+void
+agent_config_print_help(FILE *out)
+{
+	(void)fputs(
+	    "lockstep-agent: takes part in lockstep's runs on this node\n"
+	    "\n"
+	    "  lockstep-agent [--config FILE] [--set KEY=VALUE ...]   run in the foreground (as systemd wants it)\n"
+	    "  lockstep-agent stop [--config FILE]                    end the load on this node within 5 s, without\n"
+	    "                                                         any coordinator; results are kept\n"
+	    "\n"
+	    "  --config FILE     configuration instead of the installed agent.conf\n"
+	    "  --set KEY=VALUE   one key on top of the file; can be repeated\n"
+	    "  --check-config    read configuration and certificates, say what is wrong, and exit\n"
+	    "  --print-config    print the configuration in force as a file, with an explanation of each key\n"
+	    "  --version         version, build and protocol\n"
+	    "\n"
+	    "Signals: TERM ends the load, removes the run's files and exits; USR1 ends the load (as stop does);\n"
+	    "HUP reads the certificates again.\n"
+	    "\n"
+	    "Examples:\n"
+	    "  lockstep-agent --set coordinator=bench0:7437 --set allow=/mnt/ocfs2/bench\n"
+	    "  lockstep-agent --print-config > /etc/lockstep/agent.conf\n"
+	    "\n"
+	    "Keys of the configuration (section [" AGENT_CONFIG_SECTION "]):\n",
+	    out);
+	for (size_t i = 0; i < agent_config_desc.field_count; i++)
+		(void)fprintf(out, "  %-16s %s\n", agent_config_desc.fields[i].name, agent_config_desc.fields[i].help);
 }

@@ -4,9 +4,12 @@
 #ifndef LS_AGENT_DAEMON_CONFIG_H
 #define LS_AGENT_DAEMON_CONFIG_H
 
+#include <stdio.h>
+
 #include "common/base/err.h"
 #include "common/base/field.h"
 #include "common/base/log.h"
+#include "common/conf/conf_args.h"
 
 #define AGENT_CONFIG_SECTION "agent"
 
@@ -15,12 +18,11 @@
 #include "common/base/field_undef.h"
 
 /*
- * Loads the file and then the settings ("key=value", count of them). path NULL: the installed agent.conf if it is there, else
- * defaults alone. Relative paths of files become absolute by the present directory, an empty runner becomes the one found.
- * out is uninitialised; on success the caller ends it with agent_config_fini. Errors: LS_E_INVALID, LS_E_RANGE, LS_E_SYS.
+ * What the command line asks for (conf_args_load, with the installed agent.conf as the usual file). Relative paths of files become
+ * absolute by the present directory, an empty runner becomes the one found. out is uninitialised; on success the caller ends it
+ * with agent_config_fini. Errors: LS_E_INVALID, LS_E_RANGE, LS_E_SYS.
  */
-enum ls_rc agent_config_load(const char *path, const char *const *settings, size_t count, struct agent_config *out,
-    struct ls_err *err) LS_MUST_CHECK;
+enum ls_rc agent_config_load(const struct conf_args *args, struct agent_config *out, struct ls_err *err) LS_MUST_CHECK;
 void agent_config_fini(struct agent_config *config);
 
 /*
@@ -28,5 +30,8 @@ void agent_config_fini(struct agent_config *config);
  * Errors: LS_E_INVALID, the sentence names the key.
  */
 enum ls_rc agent_config_check(const struct agent_config *config, struct ls_err *err) LS_MUST_CHECK;
+
+/* The text of --help, with the keys from their table. */
+void agent_config_print_help(FILE *out);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "agent/daemon/agent.h"
 #include "agent/daemon/config.h"
-#include "agent/daemon/options.h"
 #include "agent/daemon/pidfile.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
@@ -83,17 +82,17 @@ print_version(void)
 }
 
 static int
-with_config(const struct options *options, const struct agent_config *config)
+with_config(const struct conf_args *args, const struct agent_config *config)
 {
 	struct ls_err err;
 
-	if (options->command == OPTIONS_PRINT_CONFIG) {
+	if (args->print) {
 		conf_print(AGENT_CONFIG_SECTION, &agent_config_desc, config, true, stdout);
 		return EXIT_SUCCESS;
 	}
-	if (options->command == OPTIONS_CHECK_CONFIG)
+	if (args->check)
 		return check_config(config);
-	if (options->command == OPTIONS_STOP)
+	if (args->word != NULL)
 		return stop_load(config);
 	if (agent_config_check(config, &err))
 		return complain(&err, EXIT_USAGE);
@@ -103,24 +102,24 @@ with_config(const struct options *options, const struct agent_config *config)
 int
 main(int argc, char **argv)
 {
-	struct options options;
+	struct conf_args args;
 	struct agent_config config;
 	struct ls_err err;
 	int status;
 
-	if (options_parse(argc, argv, &options, &err))
+	if (conf_args_parse(argc, argv, NULL, "stop", &args, &err))
 		return complain(&err, EXIT_USAGE);
-	if (options.command == OPTIONS_HELP) {
-		options_help(stdout);
+	if (args.help) {
+		agent_config_print_help(stdout);
 		status = EXIT_SUCCESS;
-	} else if (options.command == OPTIONS_VERSION) {
+	} else if (args.version) {
 		status = print_version();
-	} else if (agent_config_load(options.config, options.set, options.set_count, &config, &err)) {
+	} else if (agent_config_load(&args, &config, &err)) {
 		status = complain(&err, EXIT_USAGE);
 	} else {
-		status = with_config(&options, &config);
+		status = with_config(&args, &config);
 		agent_config_fini(&config);
 	}
-	options_fini(&options);
+	conf_args_fini(&args);
 	return status;
 }

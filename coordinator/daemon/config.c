@@ -20,29 +20,17 @@
 #include "coordinator/daemon/config.def"
 #include "common/base/field_undef.h"
 
-static bool
-is_option(const char *arg, const char *name, int argc, int *i, char **argv, const char **value)
+enum ls_rc
+config_ready_fd(const struct conf_args *args, int *out, struct ls_err *err)
 {
-	size_t n = strlen(name);
-
-	if (strncmp(arg, name, n) != 0)
-		return false;
-	if (arg[n] == '=') {
-		*value = arg + n + 1;
-		return true;
-	}
-	if (arg[n] != '\0')
-		return false;
-	*value = *i + 1 < argc ? argv[++*i] : NULL;
-	return true;
-}
-
-static enum ls_rc
-parse_fd(const char *text, int *out, struct ls_err *err)
-{
+	const char *text = args->own;
 	char *end = NULL;
 	long fd;
 
+	if (text == NULL) {
+		*out = -1;
+		return LS_OK;
+	}
 	errno = 0;
 	fd = strtol(text, &end, 10);
 	if (errno != 0 || end == text || *end != '\0' || fd < 0 || fd > 1 << 20)
@@ -51,64 +39,8 @@ parse_fd(const char *text, int *out, struct ls_err *err)
 	return LS_OK;
 }
 
-static enum ls_rc
-parse_valued(int argc, char **argv, int *i, struct options *o, struct ls_err *err)
-{
-	const char *arg = argv[*i];
-	const char *value = NULL;
-
-	if (is_option(arg, "--config", argc, i, argv, &value)) {
-		o->config = value;
-	} else if (is_option(arg, "--set", argc, i, argv, &value)) {
-		o->set = ls_grow(o->set, o->set_count, sizeof(*o->set));
-		o->set[o->set_count++] = value;
-	} else if (is_option(arg, "--ready-fd", argc, i, argv, &value)) {
-		if (value != NULL)
-			return parse_fd(value, &o->ready_fd, err);
-	} else {
-		return ls_err_set(err, LS_E_INVALID, "unknown argument %s; see lockstepd --help", arg);
-	}
-	if (value == NULL)
-		return ls_err_set(err, LS_E_INVALID, "%s needs a value", arg);
-	return LS_OK;
-}
-
-enum ls_rc
-options_parse(int argc, char **argv, struct options *out, struct ls_err *err)
-{
-	struct options o = { .ready_fd = -1 };
-	enum ls_rc rc = LS_OK;
-
-	for (int i = 1; rc == LS_OK && i < argc; i++) {
-		if (strcmp(argv[i], "--check-config") == 0)
-			o.check_config = true;
-		else if (strcmp(argv[i], "--print-config") == 0)
-			o.print_config = true;
-		else if (strcmp(argv[i], "--version") == 0)
-			o.version = true;
-		else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-			o.help = true;
-		else
-			rc = parse_valued(argc, argv, &i, &o, err);
-	}
-	if (rc != LS_OK) {
-		options_fini(&o);
-		return rc;
-	}
-	*out = o;
-	return LS_OK;
-}
-
 void
-options_fini(struct options *o)
-{
-	free(o->set);
-	o->set = NULL;
-	o->set_count = 0;
-}
-
-void
-options_help(void)
+config_help(void)
 {
 	struct lockstepd_config defaults;
 
@@ -131,18 +63,6 @@ options_help(void)
 	field_struct_fini(&lockstepd_config_desc, &defaults);
 }
 
-static enum ls_rc
-apply_set(const char *text, struct lockstepd_config *c, struct ls_err *err)
-{
-	const char *eq = strchr(text, '=');
-	char key[64];
-
-	if (eq == NULL || eq == text || (size_t)(eq - text) >= sizeof(key))
-		return ls_err_set(err, LS_E_INVALID, "--set %s: expected KEY=VALUE", text);
-	snprintf(key, sizeof(key), "%.*s", (int)(eq - text), text);
-	return conf_set(&lockstepd_config_desc, c, key, eq + 1, "--set", err);
-}
-
 static bool
 set_text(const char *s)
 {
@@ -162,21 +82,14 @@ check_whole(const struct lockstepd_config *c, struct ls_err *err)
 }
 
 enum ls_rc
-config_load(const struct options *o, struct lockstepd_config *out, struct ls_err *err)
+config_load(const struct conf_args *args, struct lockstepd_config *out, struct ls_err *err)
 {
-	const char *path = o->config;
 	struct lockstepd_config c;
-	enum ls_rc rc;
+	enum ls_rc rc = conf_args_load(args, CONFIG_FILE, CONFIG_SECTION, &lockstepd_config_desc, &c, err);
 
-	if (path == NULL && access(CONFIG_FILE, F_OK) == 0)
-		path = CONFIG_FILE;
-	rc = conf_load(path, CONFIG_SECTION, &lockstepd_config_desc, &c, err);
 	if (rc != LS_OK)
 		return rc;
-	for (size_t i = 0; rc == LS_OK && i < o->set_count; i++)
-		rc = apply_set(o->set[i], &c, err);
-	if (rc == LS_OK)
-		rc = check_whole(&c, err);
+	rc = check_whole(&c, err);
 	if (rc != LS_OK) {
 		field_struct_fini(&lockstepd_config_desc, &c);
 		return rc;

@@ -4,11 +4,10 @@
 #ifndef LS_COORDINATOR_DAEMON_CONFIG_H
 #define LS_COORDINATOR_DAEMON_CONFIG_H
 
-#include <stdbool.h>
-
 #include "common/base/err.h"
 #include "common/base/field.h"
 #include "common/base/log.h"
+#include "common/conf/conf_args.h"
 
 #include "common/base/field_decl.h"
 #include "coordinator/daemon/config.def"
@@ -16,23 +15,15 @@
 
 #define CONFIG_SECTION "lockstepd"
 
-/* What the command line asks for. */
-struct options {
-	const char *config; /* file, or NULL: the usual one if it is there */
-	const char **set;   /* KEY=VALUE texts, in order; heap */
-	size_t set_count;
-	bool check_config, print_config, version, help;
-	int ready_fd; /* -1: none */
-};
+#define CONFIG_READY_OPTION "--ready-fd" /* the daemon's own option, for conf_args_parse */
 
-/* Parses argv. Errors: LS_E_INVALID. End it with options_fini. */
-enum ls_rc options_parse(int argc, char **argv, struct options *out, struct ls_err *err) LS_MUST_CHECK;
-void options_fini(struct options *o);
+/* The descriptor that --ready-fd names, -1 without it. Errors: LS_E_INVALID. */
+enum ls_rc config_ready_fd(const struct conf_args *args, int *out, struct ls_err *err) LS_MUST_CHECK;
 
-/* The text of --help, from the tables. */
-void options_help(void);
+/* Prints the text of --help, from the tables. */
+void config_help(void);
 
-/* File, then what --set says, then a check of the whole. out ends with field_struct_fini(&lockstepd_config_desc, out). */
-enum ls_rc config_load(const struct options *o, struct lockstepd_config *out, struct ls_err *err) LS_MUST_CHECK;
+/* What the command line asks for, then a check of the whole. out ends with field_struct_fini(&lockstepd_config_desc, out). */
+enum ls_rc config_load(const struct conf_args *args, struct lockstepd_config *out, struct ls_err *err) LS_MUST_CHECK;
 
 #endif

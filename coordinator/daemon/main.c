@@ -36,31 +36,31 @@ int
 main(int argc, char **argv)
 {
 	struct lockstepd_config config;
-	struct options options;
+	struct conf_args args;
 	struct ls_err err = { 0 };
-	int status = 0;
+	int status = 0, ready_fd = -1;
 
-	if (options_parse(argc, argv, &options, &err) != LS_OK)
+	if (conf_args_parse(argc, argv, CONFIG_READY_OPTION, NULL, &args, &err) != LS_OK)
 		return fail(&err, EXIT_USAGE);
-	if (options.version) {
+	if (args.version) {
 		printf("lockstepd %s (build %s), protocol %d.%d\n", lockstep_version, lockstep_build,
 		    MSG_PROTOCOL_MAJOR, MSG_PROTOCOL_MINOR);
 		goto out;
 	}
-	if (options.help) {
-		options_help();
+	if (args.help) {
+		config_help();
 		goto out;
 	}
-	if (config_load(&options, &config, &err) != LS_OK) {
+	if (config_ready_fd(&args, &ready_fd, &err) != LS_OK || config_load(&args, &config, &err) != LS_OK) {
 		status = fail(&err, EXIT_USAGE);
 		goto out;
 	}
-	if (options.print_config)
+	if (args.print)
 		conf_print(CONFIG_SECTION, &lockstepd_config_desc, &config, false, stdout);
-	else if (!options.check_config)
-		status = serve(&config, options.ready_fd);
+	else if (!args.check)
+		status = serve(&config, ready_fd);
 	field_struct_fini(&lockstepd_config_desc, &config);
 out:
-	options_fini(&options);
+	conf_args_fini(&args);
 	return status;
 }
