@@ -55,6 +55,7 @@ EXT_common/pki := -lssl -lcrypto
 EXT_common/svc := -lsystemd
 EXT_proto/model := -lm
 EXT_proto/codec := -ljansson -lm
+EXT_coordinator/import := -ljansson -lm
 EXT_agent/engine := -luring -laio
 EXT_coordinator/daemon/store := -lsqlite3
 external = $(foreach f,$(1),$(EXT_$(f)))
@@ -149,7 +150,7 @@ clang: ## clang build in build-clang
 # With the plain driver (runs files once) by default; FUZZER=1 CC=clang links libFuzzer instead.
 
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_FOLDERS := proto/codec proto/model common/conf common/net common/pki common/stat common/base
+FUZZ_FOLDERS := coordinator/import proto/codec proto/model common/conf common/net common/pki common/stat common/base
 FUZZ_DRIVER = $(if $(FUZZER),,$(BUILD)/obj/tests/fuzz/driver.o)
 .PHONY: fuzz
 fuzz: $(FUZZ_TARGETS) ## fuzz targets in $(BUILD)/fuzz
@@ -196,7 +197,7 @@ test: deps-test ## everything: lints, unit tests (also under ASan and UBSan), fu
 bench: all tools ## benchmarks; nothing in the tests depends on time
 	tests/bench/run.sh $(BUILD)
 
-.PHONY: format lint headers
+.PHONY: format lint memcheck
 format: ## clang-format over all C files
 	git ls-files -co --exclude-standard '*.c' '*.h' | grep -v 'common/base/field_\(decl\|table\|undef\|none\).h' | xargs clang-format -i
 
@@ -212,6 +213,9 @@ lint: ## layers, headers, format, words, manuals, docs, sizes, cppcheck, clang-t
 	tests/lint/cppcheck.sh
 	tests/lint/analyzer.sh
 	tests/lint/tidy.sh
+
+memcheck: unit ## valgrind over the unit tests
+	tests/lint/memcheck.sh $(BUILD)
 
 # --- install ---------------------------------------------------------------------------------------------------------
 
