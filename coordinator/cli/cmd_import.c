@@ -1,0 +1,126 @@
+/* Output of other tools to results documents. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/sink.h"
+#include "coordinator/cli/cmd.h"
+#include "coordinator/cli/files.h"
+#include "coordinator/import/import.h"
+#include "proto/codec/json.h"
+
+extern const struct cmd cmd_import;
+
+struct import_options {
+	const char *json;
+	bool together;
+};
+
+#define O(member) offsetof(struct import_options, member)
+
+static const struct option_row rows[] = {
+	{ "json", 'j', OPTION_TEXT, O(json), "FILE",
+	    "write the results documents there: one, or a list where there are several; \"-\" is standard output", 0,
+	    0 },
+	{ "together", 't', OPTION_FLAG, O(together), NULL,
+	    "the files hold one run of several machines: one document with a node for each", 0, 0 },
+	{ 0 },
+};
+
+static enum ls_rc
+read_file(const char *path, struct import_set *set, struct ls_err *err)
+{
+	char *text;
+	size_t len;
+	enum ls_rc rc = file_read(path, &text, &len, err);
+
+	if (rc != LS_OK)
+		return rc;
+	rc = import_read(path, text, len, set, err);
+	free(text);
+	return rc;
+}
+
+/* One document as it is, several as a list. */
+static enum ls_rc
+write_documents(const struct import_set *set, const char *path, struct ls_err *err)
+{
+	struct sink out = { 0 };
+
+	if (set->count != 1)
+		sink_printf(&out, "[\n");
+	for (size_t i = 0; i < set->count; i++) {
+		size_t len;
+		char *text = json_encode_struct(&results_desc, set->docs[i], set->count == 1, &len);
+
+		sink_add(&out, text, len);
+		sink_printf(&out, "%s\n", i + 1 < set->count ? "," : "");
+		free(text);
+	}
+	if (set->count != 1)
+		sink_printf(&out, "]\n");
+	enum ls_rc rc = file_write(path, out.text, out.len, err);
+	sink_free(&out);
+	return rc;
+}
+
+/* What was read, a line for each run, so that nothing is taken over unseen. */
+static void
+say(const struct import_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		const struct results *doc = set->docs[i];
+
+		fprintf(stderr, "%s:%llu: %s, %s: %zu results\n", doc->run.origin->file,
+		    (unsigned long long)doc->run.origin->first_line, doc->run.name, doc->run.origin->format,
+		    doc->phases_count);
+		for (size_t w = 0; w < doc->run.warnings_count; w++)
+			fprintf(stderr, "  ! %s\n", doc->run.warnings[w]);
+	}
+}
+
+static enum cli_exit
+run_import(const struct cli *cli, const void *opaque, const struct option_texts *words)
+{
+	const struct import_options *options = opaque;
+	struct import_set set = { 0 };
+	struct ls_err err;
+	enum ls_rc rc = LS_OK;
+
+	(void)cli;
+	if (options->json == NULL)
+		return cli_fail(CLI_USAGE, "import: say where to, with --json FILE");
+	for (size_t i = 0; i < words->count && rc == LS_OK; i++)
+		rc = read_file(words->items[i], &set, &err);
+	if (rc == LS_OK && options->together)
+		rc = import_join(&set, &err);
+	if (rc == LS_OK)
+		rc = write_documents(&set, options->json, &err);
+	if (rc == LS_OK)
+		say(&set);
+	import_set_free(&set);
+	return rc == LS_OK ? CLI_OK : cli_fail_err(&err);
+}
+
+const struct cmd cmd_import = {
+	.name = "import",
+	.summary = "turn output of fio, bonnie++, iozone, IOR, mdtest or elbencho into results",
+	.synopsis = "--json FILE [--together] FILE...",
+	.help = "Reads files of other tools' output without being told what they are, several runs in one file and "
+		"text around "
+		"them\n"
+		"included, and writes results documents (schema lockstep-results/1). lockstep-import(7) lists formats, "
+		"versions, "
+		"and what\n"
+		"is lost. What cannot be read is refused with file, line and reason; then nothing is written.\n"
+		"\n"
+		"examples:\n"
+		"  lockstep import --json old.json bonnie.csv\n"
+		"  lockstep import --json - fio-output.txt\n"
+		"  lockstep import --together --json three.json a.txt b.txt c.txt",
+	.options = rows,
+	.options_size = sizeof(struct import_options),
+	.min_words = 1,
+	.max_words = 100000,
+	.run = run_import,
+};
