@@ -29,9 +29,9 @@ extern const struct option_row cli_options[];
 
 struct cmd {
 	const char *name;
-	const char *summary;  /* one line for the list of commands */
-	const char *synopsis; /* what follows the name in the usage line */
-	const char *help;     /* paragraphs and examples for --help */
+	const char *summary;                 /* one line for the list of commands */
+	const char *synopsis;                /* what follows the name in the usage line */
+	const char *help;                    /* paragraphs and examples for --help */
 	void (*more_help)(struct sink *out); /* what follows from tables, after help; may be NULL */
 	const struct option_row *options;
 	size_t options_size; /* bytes of the struct that they fill, zeroed before */
