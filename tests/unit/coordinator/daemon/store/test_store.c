@@ -247,7 +247,7 @@ test_parts_are_stored_once_and_conflicts_are_refused(void **state)
 {
 	struct fixture *f = *state;
 	struct store_part parts[] = { a_part("n1", 1, 2, "def"), a_part("n2", 0, 1, "whole") };
-	struct store_part again[] = { a_part("n1", 1, 2, "def"), a_part("n1", 1, 2, "XXX"), a_part("n1", 0, 3, "abc"),
+	struct store_part again[] = { a_part("n1", 1, 2, "def"), a_part("n1", 1, 2, "xyz"), a_part("n1", 0, 3, "abc"),
 		a_part("n1", 0, 2, "abc") };
 	char *got = NULL;
 	size_t len = 0;
