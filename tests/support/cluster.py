@@ -48,6 +48,12 @@ def alive(pid):
         return False
 
 
+def bare_chroot():
+    """In a chroot whose root is no mount point the kernel does not tell about the mount below it, and makes no mount namespaces."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as f:
+        return not any(line.split()[4] == "/" for line in f)
+
+
 def children(pid):
     """Ids of the direct children, all threads considered."""
     found = []

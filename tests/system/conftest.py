@@ -29,6 +29,13 @@ def root():
 
 
 @pytest.fixture
+def mounts(root):
+    """Mount and network namespaces can be made."""
+    if cluster_module.bare_chroot():
+        pytest.skip("a chroot whose root is no mount point: no mount namespaces")
+
+
+@pytest.fixture
 def tracefs():
     reason = truth.available()
     if reason:

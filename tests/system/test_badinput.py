@@ -90,7 +90,7 @@ def test_no_agents_at_all():
         assert status == 3 and "no agents are connected" in done.stderr
 
 
-def test_separate_volumes_are_found(root, tmp_path):
+def test_separate_volumes_are_found(mounts, tmp_path):
     """Three file systems at one path: each agent in a mount namespace with a tmpfs of its own."""
     volume = tmp_path / "shared"
     volume.mkdir()

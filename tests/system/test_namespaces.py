@@ -17,7 +17,7 @@ def ip(*words):
 
 
 @pytest.fixture
-def namespaces(root):
+def namespaces(mounts):
     """A bridge in a namespace of its own, and three more with a link to it; nothing of it can reach the outside."""
     tag = f"ls{os.getpid()}"
     names = [f"{tag}-c"] + [f"{tag}-{i}" for i in (1, 2, 3)]

@@ -9,7 +9,7 @@ import subprocess
 import jsonschema
 import pytest
 
-from cluster import Cluster, program, sanitized
+from cluster import Cluster, program, sanitized, wait_for
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 KIB = 1024

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from cluster import BUILD, program
+from cluster import BUILD, bare_chroot, program
 
 WAIT_S = 20.0
 F_ADD_SEALS, F_SEAL_SHRINK, F_SEAL_GROW = 1033, 2, 4
@@ -207,7 +207,7 @@ def test_it_links_neither_tls_nor_an_event_loop():
 
 def test_a_run_of_two_phases_leaves_nothing(runner, tmp_path):
     volume = runner.prepared(need_bytes=8 * MIB, need_files=2)["volume"]
-    assert volume["fs_type"] and volume["total_bytes"] > 0
+    assert (volume["fs_type"] or bare_chroot()) and volume["total_bytes"] > 0
     assert os.stat(runner.run_dir).st_mode & 0o777 == 0o700
     assert open(os.path.join(runner.run_dir, "token.a"), encoding="ascii").read() == "secret"
     marker = json.load(open(os.path.join(runner.run_dir, "marker.a"), encoding="ascii"))
