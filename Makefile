@@ -109,6 +109,20 @@ $(BUILD)/obj/gen/presets.o: $(BUILD)/gen/presets.c
 	$(call say,CC $<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 $(call lib,proto/codec): $(BUILD)/obj/gen/presets.o
 
+# The page of reports has dygraphs built in where it is there (Debian: libjs-dygraphs); without it the page draws its charts itself.
+DYGRAPHS_JS ?= $(firstword $(wildcard /usr/share/javascript/dygraphs/dygraph.min.js /usr/share/nodejs/dygraphs/dist/dygraph.min.js))
+PAGE := coordinator/report/page
+$(BUILD)/dygraphs-js: FORCE
+	@mkdir -p $(@D)
+	@echo '$(DYGRAPHS_JS)' | cmp -s - $@ || echo '$(DYGRAPHS_JS)' > $@
+$(BUILD)/gen/page.c: $(PAGE)/embed.sh $(PAGE)/page.css $(PAGE)/page.js $(DYGRAPHS_JS) $(BUILD)/dygraphs-js
+	@mkdir -p $(@D)
+	$(call say,GEN $@)sh $(filter-out $(BUILD)/dygraphs-js,$^) > $@.tmp && mv $@.tmp $@
+$(BUILD)/obj/gen/page.o: $(BUILD)/gen/page.c
+	@mkdir -p $(@D)
+	$(call say,CC $<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(call lib,coordinator/report): $(BUILD)/obj/gen/page.o
+
 # --- unit tests ------------------------------------------------------------------------------------------------------
 # tests/unit/<folder>/test_x.c becomes $(BUILD)/tests/<folder>/test_x and links that folder's library and what it may use.
 

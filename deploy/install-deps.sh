@@ -7,7 +7,7 @@
 # Knows Debian and Ubuntu (apt), Fedora and RHEL and its kin (dnf), SUSE (zypper).
 set -eu
 
-# what is looked for              Debian             Fedora, RHEL            SUSE
+# what is looked for              Debian             Fedora, RHEL            SUSE           (-: not packaged there, not needed)
 needs() {
 	cat <<'LIST'
 build command:cc            gcc                gcc                     gcc
@@ -22,6 +22,7 @@ build header:libaio.h       libaio-dev         libaio-devel            libaio-de
 build header:sqlite3.h      libsqlite3-dev     sqlite-devel            sqlite3-devel
 build header:ini.h          libinih-dev        inih-devel              libinih-devel
 build header:systemd/sd-daemon.h libsystemd-dev systemd-devel          systemd-devel
+build file:/usr/share/javascript/dygraphs/dygraph.min.js libjs-dygraphs - -
 test  header:cmocka.h       libcmocka-dev      libcmocka-devel         libcmocka-devel
 test  header:sanitizer/asan_interface.h libgcc-12-dev libasan          libasan8
 test  command:python3       python3            python3                 python3
@@ -37,12 +38,14 @@ test  command:clang-format  clang-format       clang-tools-extra       clang-too
 test  command:clang         clang              clang                   clang
 test  command:cppcheck      cppcheck           cppcheck                cppcheck
 test  command:mandoc        mandoc             mandoc                  mandoc
+test  command:bon_csv2html  bonnie++           bonnie++                -
 LIST
 }
 
 have() {
 	case $1 in
 	command:*) command -v "${1#command:}" >/dev/null 2>&1 || [ -x "/usr/sbin/${1#command:}" ] || [ -x "/sbin/${1#command:}" ] ;;
+	file:*) [ -e "${1#file:}" ] ;;
 	header:*) echo "#include <${1#header:}>" | cc -E -x c - >/dev/null 2>&1 ;;
 	python:*) /usr/bin/python3 -c "import ${1#python:}" >/dev/null 2>&1 ;;
 	esac
@@ -59,7 +62,7 @@ missing() {
 		suse) echo "$suse" ;;
 		*) echo "$what" ;;
 		esac
-	done | sort -u
+	done | grep -vx -e - | sort -u
 }
 
 check=no

@@ -6,6 +6,7 @@ extern const struct report_format report_text;
 extern const struct report_format report_json;
 extern const struct report_format report_csv;
 extern const struct report_format report_markdown;
+extern const struct report_format report_html;
 extern const struct report_format report_bonnie;
 extern const struct report_format report_bonnie_csv;
 extern const struct report_format report_iozone;
@@ -16,6 +17,7 @@ const struct report_format *const report_formats[] = {
 	&report_json,
 	&report_csv,
 	&report_markdown,
+	&report_html,
 	&report_bonnie,
 	&report_bonnie_csv,
 	&report_iozone,

@@ -35,6 +35,9 @@ void text_name(struct sink *out, const char *name);
 /* "12.3 us" or "n/a" for LS_UNKNOWN_I64 into buf (32 bytes); returns buf. */
 const char *text_duration(int64_t ns, char *buf, size_t len);
 
+/* What a phase did, with its parameters, in a sentence. buf: 512 bytes. */
+void text_phase_about(const struct results *results, const struct phase_result *phase, char *buf, size_t len);
+
 /* The title of a phase with its parameters, wrapped. */
 void text_phase_title(struct sink *out, const struct results *results, const struct phase_result *phase);
 

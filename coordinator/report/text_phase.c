@@ -64,12 +64,11 @@ describe_meta(const struct phase *spec, char *buf, size_t len)
 }
 
 void
-text_phase_title(struct sink *out, const struct results *results, const struct phase_result *phase)
+text_phase_about(const struct results *results, const struct phase_result *phase, char *buf, size_t len)
 {
-	const struct job *job = &results->run.job;
 	const struct phase *spec = &phase->spec;
+	uint64_t workers = job_phase_workers(&results->run.job, spec);
 	char what[256];
-	char repetition[64] = "";
 	char limits[96] = "";
 	char d[32];
 
@@ -77,21 +76,30 @@ text_phase_title(struct sink *out, const struct results *results, const struct p
 		describe_data(spec, what, sizeof(what));
 	else
 		describe_meta(spec, what, sizeof(what));
-	if (job->repeat > 1)
-		snprintf(repetition, sizeof(repetition), " (repetition %" PRIu64 " of %" PRIu64 ")",
-		    phase->repetition + 1, job->repeat);
 	if (spec->time > 0)
 		snprintf(limits, sizeof(limits), ", for %s", units_format_duration(spec->time, d, sizeof(d)));
 	if (spec->warmup > 0)
 		snprintf(limits + strlen(limits), sizeof(limits) - strlen(limits), ", after a warm-up of %s",
 		    units_format_duration(spec->warmup, d, sizeof(d)));
+	snprintf(buf, len, "%s; %" PRIu64 " worker%s per node, %s%s", field_enum_name(phase_kind_names, phase->kind),
+	    workers, workers == 1 ? "" : "s", what, limits);
+}
 
+void
+text_phase_title(struct sink *out, const struct results *results, const struct phase_result *phase)
+{
+	const struct job *job = &results->run.job;
+	char repetition[64] = "";
+	char about[512];
+
+	if (job->repeat > 1)
+		snprintf(repetition, sizeof(repetition), " (repetition %" PRIu64 " of %" PRIu64 ")",
+		    phase->repetition + 1, job->repeat);
 	text_wrap(out, "", "Phase %" PRIu64 "%s: %s%s%s", phase->index + 1, repetition, phase->name,
 	    phase->state == PHASE_STATE_DONE ? "" : " -- ",
 	    phase->state == PHASE_STATE_DONE ? "" : field_enum_name(phase_state_names, phase->state));
-	uint64_t workers = job_phase_workers(job, spec);
-	text_wrap(out, " ", "%s; %" PRIu64 " worker%s per node, %s%s", field_enum_name(phase_kind_names, phase->kind),
-	    workers, workers == 1 ? "" : "s", what, limits);
+	text_phase_about(results, phase, about, sizeof(about));
+	text_wrap(out, " ", "%s", about);
 }
 
 static void

@@ -56,10 +56,10 @@ make_run(const char *id, size_t nodes, const struct phase_case *phases, size_t c
 
 		field_struct_init(&phase_result_desc, phase);
 		set_text(&phase->name, phase_kind_names[phases[p].kind]);
-		phase->kind = phases[p].kind;
-		phase->spec.kind = phases[p].kind;
+		phase->kind = (int)phases[p].kind;
+		phase->spec.kind = (int)phases[p].kind;
 		phase->index = p;
-		phase->state = phases[p].state;
+		phase->state = (int)phases[p].state;
 		phase->spec.file_size = phases[p].file_size;
 		phase->aggregate.last_done.bytes_per_s = phases[p].bytes_per_s;
 		phase->nodes = ls_calloc(nodes, sizeof(*phase->nodes));

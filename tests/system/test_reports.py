@@ -1,0 +1,124 @@
+"""Reports and comparisons of stored documents by the real program, checked by the tools that they are made for."""
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from cluster import BUILD
+
+ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
+GOLDEN = os.path.join(ROOT, "tests", "golden", "results")
+LOCKSTEP = os.path.join(BUILD, "bin", "lockstep")
+
+
+def lockstep(*args, env=None):
+    return subprocess.run([LOCKSTEP, *args], capture_output=True, text=True, timeout=60, env=env)
+
+
+def document(name):
+    return os.path.join(GOLDEN, f"{name}.json")
+
+
+def slower(tmp_path, factor, name="slower.json"):
+    """cluster.json with all rates times factor, as another run."""
+    with open(document("cluster"), encoding="utf-8") as f:
+        doc = json.load(f)
+    doc["run"]["id"] = "changed"
+    for phase in doc["phases"]:
+        for rate in phase["aggregate"].values():
+            if isinstance(rate, dict) and "bytes_per_s" in rate:
+                for key in ("bytes_per_s", "ops_per_s"):
+                    if rate[key] is not None:
+                        rate[key] *= factor
+    path = tmp_path / name
+    path.write_text(json.dumps(doc))
+    return str(path)
+
+
+def formats():
+    return re.findall(r"^  (\S+) +\S", lockstep("report", "--help").stdout.split("formats:")[1].split("options:")[0], re.M)
+
+
+def test_every_format_is_in_the_manual():
+    with open(os.path.join(ROOT, "deploy", "man", "lockstep-formats.7"), encoding="utf-8") as f:
+        manual = f.read()
+    assert formats() and [f for f in formats() if f".It Cm {f}\n" not in manual] == []
+
+
+def test_no_format_depends_on_the_locale():
+    env = dict(os.environ, LC_ALL="de_DE.UTF-8", LANG="de_DE.UTF-8")
+    for name in formats():
+        plain = lockstep("report", "--format", name, document("cluster"))
+        assert plain.returncode == 0 and plain.stdout
+        assert lockstep("report", "--format", name, document("cluster"), env=env).stdout == plain.stdout
+
+
+@pytest.mark.skipif(shutil.which("bon_csv2html") is None, reason="bonnie++ is not installed")
+def test_bonnie_reads_its_csv():
+    text = lockstep("report", "--format", "bonnie-csv", document("cluster")).stdout
+    rows = list(csv.reader(io.StringIO(text)))
+    assert len(rows) == 8 and all(len(row) == 50 for row in rows)  # three machines and all, twice
+    page = subprocess.run(["bon_csv2html"], input=text, capture_output=True, text=True, check=True).stdout
+    assert page.count(">Latency<") >= 8
+    for row in rows:
+        assert f">{row[2]}<" in page and f">{row[19]}<" in page  # name and seeks, which it prints as they stand
+
+
+def test_compare_fails_only_when_asked_and_slower(tmp_path):
+    a, b = document("cluster"), slower(tmp_path, 0.5)
+    assert lockstep("compare", a, b).returncode == 0
+    run = lockstep("compare", a, b, "--fail-if-slower", "5%")
+    assert run.returncode == 4
+    assert "write: B has 50.0 % of the speed of A" in run.stderr
+    assert lockstep("compare", b, a, "--fail-if-slower", "5%").returncode == 0
+    assert lockstep("compare", a, slower(tmp_path, 0.99), "--fail-if-slower", "5%").returncode == 0
+
+
+def test_compare_names_what_is_wrong_with_its_arguments(tmp_path):
+    a = document("cluster")
+    for args, text in (
+        ((a,), "something is missing"),
+        ((a, a, "--metric", "speed"), '"speed" is not known'),
+        ((a, a, "--of", "C"), 'no side is called "C"'),
+        ((a, a, "--fail-if-slower", "fast"), "not a percentage"),
+        ((a, "x="), "names no run"),
+    ):
+        run = lockstep("compare", *args)
+        assert run.returncode == 2 and text in run.stderr, (args, run.stderr)
+    assert lockstep("compare", a, str(tmp_path / "none.json")).returncode == 1
+
+
+def test_comparison_as_json(tmp_path):
+    out = tmp_path / "c.json"
+    run = lockstep("compare", f"old={document('cluster')}", f"new={slower(tmp_path, 2)}", "--json", str(out))
+    assert run.returncode == 0 and "new/old" in run.stdout
+    doc = json.loads(out.read_text())
+    assert doc["schema"] == "lockstep-compare/1"
+    assert [g["label"] for g in doc["groups"]] == ["old", "new"]
+    for row in doc["rows"]:
+        assert row["ratios"][0]["ratio"] == pytest.approx(2)
+        assert row["ratios"][0]["verdict"] == "faster"
+    assert doc["means"][-1]["test"] is None and doc["means"][-1]["ratio"] == pytest.approx(2)
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_page_works_in_a_browser(tmp_path):
+    page = tmp_path / "page.html"
+    assert lockstep("report", "--format", "html", "--output", str(page), document("charts")).returncode == 0
+    run = subprocess.run(
+        [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile", "--enable-logging=stderr",
+         "--virtual-time-budget=5000", "--window-size=1200,9000", "--dump-dom", page.as_uri()],
+        capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0
+    assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
+    charts = run.stdout.count('class="chart"')
+    assert charts == 2
+    assert run.stdout.count("<canvas") + run.stdout.count('class="series"') >= charts
