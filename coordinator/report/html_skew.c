@@ -152,7 +152,8 @@ html_skew(struct sink *out, const struct results *results, const struct phase_re
 	double from = (double)s.first - margin;
 	double to = (double)s.last + margin;
 	sink_printf(out,
-	    "<h3>Start of each worker, from the planned instant</h3>\n<div class=scroll><svg viewBox='0 0 %d %d' role=img "
+	    "<h3>Start of each worker, from the planned instant</h3>\n<div class=scroll><svg viewBox='0 0 %d %d' "
+	    "role=img "
 	    "aria-label='starts'>",
 	    WIDTH, height);
 	axis(out, from, to, height);
@@ -164,7 +165,8 @@ html_skew(struct sink *out, const struct results *results, const struct phase_re
 		shown++;
 	}
 	sink_printf(out,
-	    "</svg></div>\n<p class=legend>Dots: the first operation of a worker. Bar: how far the node's clock may be off.");
+	    "</svg></div>\n<p class=legend>Dots: the first operation of a worker. Bar: how far the node's clock may be "
+	    "off.");
 	if (phase->nodes_count > MAX_ROWS)
 		sink_printf(
 		    out, " %zu of %zu nodes, the first and the last to start among them.", shown, phase->nodes_count);
