@@ -126,7 +126,8 @@ names_something(const char *line)
 		letters += (line[i] | 0x20) >= 'a' && (line[i] | 0x20) <= 'z';
 		digits += line[i] >= '0' && line[i] <= '9';
 	}
-	return letters > digits && len <= 80 && line[len - 1] != '.' && line[len - 1] != ';';
+	return letters > digits && len <= 80 && strstr(line, " = ") == NULL && line[len - 1] != '.' &&
+	    line[len - 1] != ';';
 }
 
 const char *

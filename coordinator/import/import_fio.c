@@ -26,6 +26,15 @@ struct noise {
 	size_t unknown;  /* lines of text that mean nothing here */
 };
 
+/* Where some integer did not fit, all were read as reals. */
+static int64_t
+integer(json_t *object, const char *key)
+{
+	double value = json_number_value(json_object_get(object, key));
+
+	return fabs(value) < 9e15 ? (int64_t)value : 0;
+}
+
 static const char *
 version_of(json_t *root)
 {
@@ -74,7 +83,7 @@ is_all_clients(json_t *job)
 static int64_t
 group_of(json_t *job)
 {
-	return json_integer_value(json_object_get(job, "groupid"));
+	return integer(job, "groupid");
 }
 
 /* --- one phase: a direction of all jobs of a group ---------------------------------------------------------------- */
@@ -172,7 +181,7 @@ add_job(struct results *doc, struct phase_result *phase, json_t *jobs, size_t at
     bool same, struct phase_scan *scan)
 {
 	json_t *job = json_array_get(jobs, at);
-	int64_t error = json_integer_value(json_object_get(job, "error"));
+	int64_t error = integer(job, "error");
 	struct fio_figures f;
 	char name[65];
 
@@ -273,7 +282,7 @@ mark(struct results *doc, const struct noise *noise, json_t *jobs)
 			doc->phases[i].state = PHASE_STATE_INTERRUPTED;
 	}
 	if (noise->signal[0] != '\0') {
-		int64_t elapsed = json_integer_value(json_object_get(json_array_get(jobs, 0), "elapsed"));
+		int64_t elapsed = integer(json_array_get(jobs, 0), "elapsed");
 
 		doc->run.state = RUN_ABORTED;
 		doc->run.reason = ls_asprintf("fio was stopped: %s, after %lld s%s%.40s", noise->signal,

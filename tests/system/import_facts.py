@@ -109,7 +109,9 @@ def of_phase(phase, what):
     if kind == "total":
         return metric(phase["imported"].get("metrics"), name)
     rate = phase["aggregate"][kind]
-    return rate["ops_per_s"] if name == "op/s" else rate["bytes_per_s"] / SCALES[name]
+    if name == "op/s":
+        return rate["ops_per_s"]
+    return rate["bytes_per_s"] / SCALES[name] if rate["bytes_per_s"] is not None else None
 
 
 def nodes_of(phase, name):

@@ -26,6 +26,9 @@ def documents_of(*words):
     return out if isinstance(out, list) else [out]
 
 
+OWN_EXPECTED = import_facts.read_table(os.path.join(OWN, "expected.txt"))
+
+
 def shared_path(name):
     for folder in ("cases", "seeds"):
         path = os.path.join(SHARED, folder, name)
@@ -58,6 +61,15 @@ def check_file(path, facts):
         import_facts.check(documents, fact)
 
 
+@pytest.mark.parametrize("name", OWN_EXPECTED)
+def test_own_input_gives_its_expected_values(name):
+    check_file(os.path.join(OWN, name), OWN_EXPECTED[name])
+
+
+def test_every_own_input_is_expected():
+    assert set(os.listdir(OWN)) - set(OWN_EXPECTED) == {"expected.txt"}
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_shared_case_gives_its_expected_values(name):
     path = shared_path(name)
@@ -76,9 +88,7 @@ def test_every_shared_case_is_expected():
 
 @pytest.mark.parametrize("ends", ["\r\n", "mail", "bars"])
 def test_line_ends_mails_and_bars_change_nothing(ends, tmp_path):
-    path = shared_path("iozone_3.492_wrapper_noise_three_cards.txt")
-    if path is None:
-        pytest.skip("the shared files are not here")
+    path = os.path.join(OWN, "iozone_throughput.txt")
     with open(path, encoding="utf-8") as f:
         lines = f.read().split("\n")
     changed = {"\r\n": "\r\n".join(lines), "mail": "\n".join("> " + line for line in lines),
@@ -105,9 +115,7 @@ def test_machines_together_have_a_labelled_sum_and_no_aggregate():
 
 
 def test_the_same_file_twice_counts_once():
-    path = shared_path("bonnie_csv_1.96_fastmode_empty_columns.csv")
-    if path is None:
-        pytest.skip("the shared files are not here")
+    path = os.path.join(OWN, "bonnie_pasted_tabs.txt")
     (document,) = documents_of(path, path)
     assert any("stands again" in w for w in document["run"]["warnings"])
 
@@ -133,9 +141,7 @@ def test_what_is_cut_is_refused_with_its_line(text, part, tmp_path):
 
 
 def test_imports_can_be_reported(tmp_path):
-    path = shared_path("bonnie_1.97_single_console_csv.txt")
-    if path is None:
-        pytest.skip("the shared files are not here")
+    path = os.path.join(OWN, "bonnie_2.00_console_and_csv.txt")
     out = tmp_path / "out.json"
     assert subprocess.run([LOCKSTEP, "import", "--json", str(out), path], check=False, stderr=subprocess.DEVNULL).returncode == 0
     for form in ("text", "csv", "json"):
