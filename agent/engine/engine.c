@@ -151,6 +151,7 @@ set_phase(struct engine *e, const struct engine_arm *arm)
 	e->ops = phase_ops_get((enum phase_kind)e->spec.kind);
 	e->active = (uint32_t)e->node_workers[e->config.node_index];
 	e->epoch++;
+	atomic_store_explicit(&e->tickets, 0, memory_order_relaxed);
 	atomic_store_explicit(&e->control->start_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&e->control->decided_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&e->control->decision, SHM_UNDECIDED, memory_order_relaxed);

@@ -33,6 +33,7 @@ struct data_state {
 	uint64_t file; /* number for engine.filled */
 	bool fresh;
 	bool dirty; /* written to since the last flush */
+	bool timed_fsync, timed_close;
 };
 
 /* Files 0..n-1 of a worker's that are there: creating and deleting go upwards, so that they are always one range. */
@@ -91,6 +92,7 @@ struct engine {
 	const struct phase_ops *ops;
 	uint64_t epoch;
 	int64_t start_ns, late_limit_ns;
+	_Atomic uint64_t tickets; /* taken by this node's workers */
 
 	struct errors errors;
 	struct filled filled;

@@ -24,6 +24,23 @@ draws_read(struct io_job *job)
 	return (hash >> 32) * 100 >> 32 < job->read_percent;
 }
 
+/* Is it an update, where some are? */
+static bool
+is_update(struct io_job *job, const struct io_flight *f)
+{
+	return (job->draw_updates ? f->record.ticket : job->drawn++) % job->update_each == 0;
+}
+
+static enum op_kind
+next_op(struct io_job *job, const struct io_flight *f)
+{
+	if (job->update_each > 0)
+		return is_update(job, f) ? OP_UPDATE : OP_READ;
+	if (job->read_percent > 0 && draws_read(job))
+		return OP_READ;
+	return job->op;
+}
+
 bool
 io_flight_next(struct io_job *job, struct io_flight *f)
 {
@@ -31,14 +48,9 @@ io_flight_next(struct io_job *job, struct io_flight *f)
 		return false;
 
 	f->done = 0;
-	if (!job->write || (job->read_percent > 0 && draws_read(job))) {
-		f->op = OP_READ;
-		f->call = job->read_call;
-	} else {
-		f->op = job->op;
-		f->call = job->write_call;
-	}
-	if (job->write && f->op == OP_READ) {
+	f->op = next_op(job, f);
+	f->call = f->op == OP_WRITE ? job->write_call : job->read_call;
+	if (job->write && f->op != OP_WRITE) {
 		f->buffer = job->memory + (size_t)(job->slots + f->index) * job->slot_bytes;
 		return true;
 	}
@@ -77,7 +89,7 @@ io_flight_result(struct io_job *job, struct io_flight *f, int64_t result)
 		return f->done == f->record.length;
 	}
 	if (result == 0)
-		fail(job, f, 0, f->op == OP_READ ? "the file ends there" : "wrote nothing");
+		fail(job, f, 0, f->call == job->read_call ? "the file ends there" : "wrote nothing");
 	else if (result != -EINTR)
 		fail(job, f, (int)-result, NULL);
 	return false;

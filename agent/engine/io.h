@@ -25,18 +25,21 @@ struct io_failure {
 struct io_job {
 	int fd;
 	enum op_kind op;       /* of its operations, or of those that read_percent leaves */
-	bool write;            /* they write (updates included): slots hold stamped data */
+	bool write;            /* some write, updates included */
+	unsigned update_each;  /* one of so many operations is an update, the others are reads; 0: as op says */
+	bool draw_updates;     /* by the ticket instead of each update_each-th of this worker's */
+	bool sync_updates;     /* each is followed by an fsync */
 	unsigned read_percent; /* so many of a hundred operations are reads all the same, drawn at random */
 	unsigned depth;        /* operations in flight, >= 1 */
 	enum shm_call read_call, write_call;
 	bool unshared_file; /* nothing but fd may hold the file: it is closed in the measured time */
 	struct offsets offsets;
-	uint64_t drawn; /* operations whose direction was drawn */
+	uint64_t drawn; /* operations whose direction was decided one by one */
 	struct data_source source;
 	unsigned char *memory; /* slots, aligned for direct I/O; borrowed */
 	size_t slot_bytes;     /* >= the longest record */
 	unsigned
-	    slots; /* a multiple of depth: flight i has i, i + depth, ... in turn; with read_percent depth more for reads */
+	    slots; /* a multiple of depth: flight i has i, i + depth, ... in turn; where not all is written, depth more */
 	struct tally tally;
 	struct io_failure failure;
 	bool complete; /* run: all that was handed out has been done */
@@ -63,8 +66,11 @@ struct io_engine {
 
 extern const struct io_engine io_engine_sync, io_engine_io_uring, io_engine_libaio, io_engine_null;
 
-/* Those that phases choose themselves: fread and fwrite through a buffer of one record. */
-extern const struct io_engine io_engine_stdio;
+/*
+ * Those that phases choose themselves: fread and fwrite through a buffer of one record; getc and putc; read and write of one byte;
+ * updates.
+ */
+extern const struct io_engine io_engine_stdio, io_engine_putc, io_engine_bytes, io_engine_update;
 
 /* The back end of that number, in range. Static. */
 const struct io_engine *io_engine_get(enum phase_engine engine);
@@ -96,7 +102,7 @@ bool io_failed(const struct io_job *job);
 
 /* The synchronous loop; issue does one system call for what is left of a flight and returns bytes or a negative errno. */
 enum ls_rc io_sync_setup(struct io_job *job, struct ls_err *err);
-void io_sync_run(struct io_job *job, int64_t (*issue)(const struct io_job *job, const struct io_flight *f));
+void io_sync_run(struct io_job *job, int64_t (*issue)(struct io_job *job, struct io_flight *f));
 void io_sync_teardown(struct io_job *job);
 
 /* What a completion tells. */
@@ -128,7 +134,7 @@ void io_async_teardown(struct io_job *job, const struct io_queue_ops *ops);
 static inline unsigned
 io_slots(const struct io_job *job)
 {
-	return job->slots + (job->read_percent > 0 ? job->depth : 0);
+	return job->slots + (job->read_percent > 0 || job->op == OP_UPDATE ? job->depth : 0);
 }
 
 /* CLOCK_MONOTONIC. */

@@ -2,7 +2,7 @@
 #include "agent/engine/io.h"
 
 static int64_t
-issue_nothing(const struct io_job *job, const struct io_flight *f)
+issue_nothing(struct io_job *job, struct io_flight *f)
 {
 	(void)job;
 	return f->record.length - f->done;

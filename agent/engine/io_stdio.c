@@ -1,4 +1,7 @@
-/* fread and fwrite through a buffer of one record, as programs do that know files as streams. */
+/*
+ * Streams of the C library: fread and fwrite through a buffer of one record (iozone), getc and putc through the buffer that the
+ * library chooses (bonnie++ before 1.97).
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,24 +43,34 @@ open_stream(const struct io_job *job)
 }
 
 static enum ls_rc
-setup(struct io_job *job, struct ls_err *err)
+setup_putc(struct io_job *job, struct ls_err *err)
 {
 	struct stdio_state *s = ls_calloc(1, sizeof(*s));
-	size_t size = (size_t)job->offsets.config.record;
 
 	job->state = s;
 	s->stream = open_stream(job);
 	if (s->stream == NULL)
 		return ls_err_sys(err, errno, "fdopen");
-	s->buffer = ls_try_calloc(size, 1);
-	if (s->buffer == NULL)
-		return ls_err_set(err, LS_E_NOMEM, "no memory for a stream's buffer of %zu bytes", size);
-	setvbuf(s->stream, s->buffer, _IOFBF, size);
-	s->next = UINT64_MAX; /* nowhere yet */
 	job->complete = !io_flight_next(job, &s->flight);
 	if (!job->complete && fseeko(s->stream, (off_t)s->flight.record.offset, SEEK_SET) < 0)
 		return ls_err_sys(err, errno, "fseeko");
 	s->next = s->flight.record.offset;
+	return LS_OK;
+}
+
+static enum ls_rc
+setup(struct io_job *job, struct ls_err *err)
+{
+	size_t size = (size_t)job->offsets.config.record;
+	enum ls_rc rc = setup_putc(job, err);
+	struct stdio_state *s = job->state;
+
+	if (rc != LS_OK)
+		return rc;
+	s->buffer = ls_try_calloc(size, 1);
+	if (s->buffer == NULL)
+		return ls_err_set(err, LS_E_NOMEM, "no memory for a stream's buffer of %zu bytes", size);
+	setvbuf(s->stream, s->buffer, _IOFBF, size);
 	return LS_OK;
 }
 
@@ -84,7 +97,36 @@ issue_read(struct stdio_state *s, const struct io_flight *f)
 }
 
 static int64_t
-issue_call(const struct io_job *job, const struct io_flight *f)
+issue_putc(struct stdio_state *s, const struct io_flight *f)
+{
+	for (uint32_t i = f->done; i < f->record.length; i++)
+		if (putc(f->buffer[i], s->stream) == EOF)
+			return errno != 0 ? -errno : -EIO;
+	return f->record.length - f->done;
+}
+
+static int64_t
+issue_getc(struct stdio_state *s, const struct io_flight *f)
+{
+	for (uint32_t i = f->done; i < f->record.length; i++) {
+		int c = getc(s->stream);
+		if (c == EOF && ferror(s->stream))
+			return errno != 0 ? -errno : -EIO;
+		if (c == EOF)
+			return i - f->done;
+		f->buffer[i] = (unsigned char)c;
+	}
+	return f->record.length - f->done;
+}
+
+/* Both directions of one way to use a stream. */
+struct stdio_calls {
+	int64_t (*write)(struct stdio_state *s, const struct io_flight *f);
+	int64_t (*read)(struct stdio_state *s, const struct io_flight *f);
+};
+
+static inline int64_t
+issue_call(struct io_job *job, struct io_flight *f, const struct stdio_calls *calls)
 {
 	struct stdio_state *s = job->state;
 	uint64_t offset = f->record.offset + f->done;
@@ -93,15 +135,33 @@ issue_call(const struct io_job *job, const struct io_flight *f)
 	if (offset != s->next && fseeko(s->stream, (off_t)offset, SEEK_SET) < 0)
 		return -errno;
 
-	int64_t n = f->op == OP_WRITE ? issue_write(s, f) : issue_read(s, f);
+	int64_t n = f->op == OP_WRITE ? calls->write(s, f) : calls->read(s, f);
 	s->next = n >= 0 ? offset + (uint64_t)n : UINT64_MAX;
 	return n;
+}
+
+static int64_t
+issue_records(struct io_job *job, struct io_flight *f)
+{
+	return issue_call(job, f, &(const struct stdio_calls){ issue_write, issue_read });
+}
+
+static int64_t
+issue_characters(struct io_job *job, struct io_flight *f)
+{
+	return issue_call(job, f, &(const struct stdio_calls){ issue_putc, issue_getc });
 }
 
 static void
 run(struct io_job *job)
 {
-	io_sync_run(job, issue_call);
+	io_sync_run(job, issue_records);
+}
+
+static void
+run_putc(struct io_job *job)
+{
+	io_sync_run(job, issue_characters);
 }
 
 static int
@@ -111,6 +171,15 @@ push(struct io_job *job)
 
 	return s == NULL || fflush(s->stream) == 0 ? 0 : -errno;
 }
+
+const struct io_engine io_engine_putc = {
+	.name = "putc",
+	.plain_calls = true,
+	.setup = setup_putc,
+	.run = run_putc,
+	.push = push,
+	.teardown = teardown,
+};
 
 const struct io_engine io_engine_stdio = {
 	.name = "stdio",

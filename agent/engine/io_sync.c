@@ -27,7 +27,7 @@ io_sync_teardown(struct io_job *job)
 
 /* The whole record, short calls continued. False when the job has failed. */
 static inline bool
-do_record(struct io_job *job, struct io_flight *f, int64_t (*issue)(const struct io_job *, const struct io_flight *))
+do_record(struct io_job *job, struct io_flight *f, int64_t (*issue)(struct io_job *, struct io_flight *))
 {
 	while (!io_flight_result(job, f, issue(job, f)))
 		if (io_failed(job))
@@ -36,7 +36,7 @@ do_record(struct io_job *job, struct io_flight *f, int64_t (*issue)(const struct
 }
 
 void
-io_sync_run(struct io_job *job, int64_t (*issue)(const struct io_job *job, const struct io_flight *f))
+io_sync_run(struct io_job *job, int64_t (*issue)(struct io_job *job, struct io_flight *f))
 {
 	struct io_flight *f = job->state;
 	struct tally *t = &job->tally;
@@ -68,7 +68,7 @@ io_sync_run(struct io_job *job, int64_t (*issue)(const struct io_job *job, const
 }
 
 static int64_t
-issue_call(const struct io_job *job, const struct io_flight *f)
+issue_call(struct io_job *job, struct io_flight *f)
 {
 	size_t left = f->record.length - f->done;
 	off_t offset = (off_t)(f->record.offset + f->done);

@@ -92,8 +92,20 @@ stride_next(struct offsets *o)
 	return at;
 }
 
+/* 31 bits, as bonnie++ has them. */
+static bool
+take_ticket(struct offsets *o, struct record *out)
+{
+	uint64_t number = atomic_fetch_add_explicit(o->config.tickets, 1, memory_order_relaxed);
+
+	if (number >= o->config.ticket_count)
+		return false;
+	out->ticket = offsets_mix(o->config.seed ^ offsets_mix(number)) >> 33;
+	return true;
+}
+
 static uint64_t
-next_index(struct offsets *o)
+next_index(struct offsets *o, const struct record *out)
 {
 	switch (o->config.order) {
 	case OFFSETS_FORWARD:
@@ -109,6 +121,8 @@ next_index(struct offsets *o)
 		return stride_next(o);
 	case OFFSETS_FIXED:
 		return 0;
+	case OFFSETS_TICKETS:
+		return out->ticket % o->records;
 	}
 	return o->index;
 }
@@ -118,12 +132,14 @@ offsets_next(struct offsets *o, struct record *out)
 {
 	if (o->left == 0)
 		return false;
+	if (o->config.order == OFFSETS_TICKETS && !take_ticket(o, out))
+		return false;
 	if (o->index == o->records) {
 		o->round++;
 		begin_round(o);
 	}
 
-	uint64_t index = next_index(o);
+	uint64_t index = next_index(o, out);
 	uint64_t at = index * o->config.record;
 	uint64_t length = LS_MIN(o->config.record, o->config.length - at);
 

@@ -6,6 +6,7 @@
 #ifndef LS_AGENT_ENGINE_OFFSETS_H
 #define LS_AGENT_ENGINE_OFFSETS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,8 +34,9 @@ enum offsets_order {
 	OFFSETS_RANDOM,  /* each once before any comes again */
 	OFFSETS_REPEATS, /* each drawn anew, so that some come twice and others not at all */
 	OFFSETS_BACKWARD,
-	OFFSETS_STRIDE, /* stride records on, at the end back to the start and one further: iozone's stride read */
-	OFFSETS_FIXED,  /* the first one, again and again */
+	OFFSETS_STRIDE,  /* stride records on, at the end back to the start and one further: iozone's stride read */
+	OFFSETS_FIXED,   /* the first one, again and again */
+	OFFSETS_TICKETS, /* drawn anew, by tickets that several workers take from one pile until it is empty */
 };
 
 struct offsets_config {
@@ -42,8 +44,10 @@ struct offsets_config {
 	uint64_t record;       /* bytes, >= 1; the last record of the part is what remains */
 	uint64_t bound;        /* bytes handed out at the most, going round the part; the last record is cut to fit */
 	enum offsets_order order;
-	uint64_t stride; /* records, for OFFSETS_STRIDE; >= 1 */
-	uint64_t seed;   /* of random orders; each round has its own */
+	uint64_t stride;           /* records, for OFFSETS_STRIDE; >= 1 */
+	uint64_t seed;             /* of random orders; each round has its own */
+	_Atomic uint64_t *tickets; /* OFFSETS_TICKETS: how many have been taken; borrowed, shared */
+	uint64_t ticket_count;
 };
 
 struct offsets {
@@ -59,6 +63,7 @@ struct record {
 	uint64_t offset;
 	uint32_t length; /* >= 1 */
 	uint64_t round;
+	uint64_t ticket; /* OFFSETS_TICKETS: a random number, which chose the record */
 };
 
 /* At the first record of what config (copied) describes. */

@@ -9,6 +9,8 @@
 #include "agent/engine/engine_int.h"
 #include "agent/engine/layout.h"
 
+#define SEEKS_UPDATE_EACH 10
+
 /* --- arming ---------------------------------------------------------------------------------------------------------- */
 
 static bool
@@ -87,7 +89,7 @@ make_slots(struct worker *w)
 
 	if (!check_memory(w, slots, slot))
 		return false;
-	if (job->write) {
+	if (job->op == OP_WRITE) {
 		uint64_t records = w->data.place.length / longest + 1;
 		uint64_t wanted = LS_MIN(records, worker_data_budget(w) / slot);
 		slots = LS_MAX(slots, wanted / slots * slots);
@@ -113,30 +115,42 @@ make_layout_data(struct worker *w)
 
 /* How many bytes the worker moves, unless its time is over before. */
 static uint64_t
-bound(const struct worker *w)
+bound(const struct worker *w, const struct data_traits *traits)
 {
 	const struct phase *spec = &w->engine->spec;
 
+	if (traits->seeks)
+		return OFFSETS_NO_BOUND;
 	if (spec->amount > 0)
 		return spec->amount;
-	return spec->time > 0 ? OFFSETS_NO_BOUND : w->data.place.length;
+	if (spec->time > 0)
+		return OFFSETS_NO_BOUND;
+	return traits->bound > 0 ? LS_MIN(traits->bound, w->data.place.length) : w->data.place.length;
 }
 
 static void
-set_order(struct worker *w, enum offsets_order order)
+set_order(struct worker *w, const struct data_traits *traits)
 {
-	const struct engine *e = w->engine;
+	struct engine *e = w->engine;
 	struct offsets_config config = {
 		.base = w->data.place.offset,
 		.length = w->data.place.length,
 		.record = e->spec.record_size,
-		.bound = bound(w),
-		.order = order,
+		.bound = bound(w, traits),
+		.order = traits->order,
 		.stride = e->spec.stride,
 		/* The same for all phases: random reads and random writes go the same way, as iozone's do. */
 		.seed = offsets_mix(e->config.seed) ^ data_writer(e->config.node_index, w->index),
 	};
 
+	if (traits->seeks) {
+		config.base = 0;
+		config.length = e->spec.file_size;
+		config.order = OFFSETS_TICKETS;
+		config.tickets = &e->tickets;
+		config.ticket_count = e->spec.seeks;
+		config.seed = offsets_mix(e->config.seed) ^ e->config.node_index; /* one pile per node */
+	}
 	offsets_init(&w->data.job.offsets, &config);
 }
 
@@ -181,16 +195,23 @@ begin_job(struct worker *w, const struct data_traits *traits)
 	d->io = traits->io != NULL && !null ? traits->io : io_engine_get((enum phase_engine)e->spec.engine);
 	d->fresh = traits->fresh;
 	job->fd = -1;
+	d->timed_close = e->spec.close || traits->bonnie;
+	d->timed_fsync = e->spec.fsync || (traits->bonnie && e->spec.semantics == BONNIE_2_00);
 	job->write = traits->write;
-	job->op = traits->write ? OP_WRITE : OP_READ;
+	job->op = traits->update ? OP_UPDATE : traits->write ? OP_WRITE : OP_READ;
+	if (traits->seeks) {
+		job->update_each = SEEKS_UPDATE_EACH;
+		job->draw_updates = e->spec.semantics == BONNIE_2_00;
+		job->sync_updates = e->spec.fsync;
+	}
 	job->read_percent = traits->read_percent;
-	job->unshared_file = e->spec.close;
+	job->unshared_file = d->timed_close;
 	job->read_call = d->io->plain_calls ? SHM_CALL_READ : SHM_CALL_PREAD;
 	job->write_call = d->io->plain_calls ? SHM_CALL_WRITE : SHM_CALL_PWRITE;
 	job->depth = e->spec.engine == ENGINE_IO_URING || e->spec.engine == ENGINE_LIBAIO ? (unsigned)e->spec.depth : 1;
 	job->source = worker_data_source(w);
 	tally_arm(&job->tally, w->shm, e->control, e->epoch, job->op);
-	if (job->read_percent > 0)
+	if (job->read_percent > 0 || traits->seeks)
 		tally_also(&job->tally, OP_READ);
 }
 
@@ -213,7 +234,7 @@ data_arm(struct worker *w, const struct data_traits *traits)
 	d->job.memory = d->job.write ? w->write_pool.memory : w->read_pool.memory;
 	if (!null && e->spec.prime && !traits->write && !prime(w))
 		return false;
-	set_order(w, traits->order);
+	set_order(w, traits);
 	return set_up_io(w);
 }
 
@@ -297,7 +318,7 @@ sync_file(struct worker *w, const char *step)
 static int64_t
 timed_fsync(struct worker *w)
 {
-	if (!w->engine->spec.fsync || !may_go_on(w) || !sync_file(w, "run"))
+	if (!w->data.timed_fsync || !may_go_on(w) || !sync_file(w, "run"))
 		return 0;
 	return io_now_ns();
 }
@@ -309,7 +330,7 @@ timed_close(struct worker *w)
 	struct data_state *d = &w->data;
 	int rc = 0;
 
-	if (!w->engine->spec.close || !may_go_on(w))
+	if (!d->timed_close || !may_go_on(w))
 		return 0;
 	if (d->io->push != NULL && d->job.write) {
 		begin_call(w, d->job.write_call);

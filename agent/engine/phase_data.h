@@ -8,11 +8,17 @@
 #include "agent/engine/io.h"
 #include "agent/engine/phase_ops.h"
 
+#define BONNIE_BYTES (3ULL << 20) /* what the phases of single bytes move at the most */
+
 struct data_traits {
 	bool write;
 	bool fresh; /* makes its files itself */
 	enum offsets_order order;
 	unsigned read_percent;      /* of a writing phase: so many of its operations are reads */
+	bool update;                /* its operations are updates, unless seeks */
+	bool seeks;                 /* bonnie++'s: over the whole file, by the node's tickets, some of them updates */
+	bool bonnie;                /* the flush (from 1.97 on) and the close count, whatever the job says */
+	uint64_t bound;             /* bytes at the most where the job names no other bound; 0: none */
 	const struct io_engine *io; /* NULL: the one that the job names */
 };
 

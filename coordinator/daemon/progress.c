@@ -17,6 +17,8 @@ progress_planned(const struct phase *p, const uint64_t *node_workers, size_t nod
 		return 0;
 	if ((phase_kind_info((enum phase_kind)p->kind)->groups & PHASE_META) != 0)
 		return sat_mul(p->files, workers);
+	if (p->kind == PHASE_SEEKS)
+		return sat_mul(p->seeks, nodes);
 	if (p->amount > 0)
 		return sat_mul(p->amount, workers);
 	switch ((enum phase_layout)p->layout) {

@@ -569,9 +569,9 @@ fill_totals(struct phase_result *phase, bool partial)
 static bool
 is_page_cache(const struct phase *spec)
 {
-	if (phase_kind_info((enum phase_kind)spec->kind)->op != OP_WRITE)
-		return false;
-	return !spec->direct && !spec->fsync && spec->sync_writes == SYNC_WRITES_NONE && spec->engine != ENGINE_NULL;
+	enum op_kind op = phase_kind_info((enum phase_kind)spec->kind)->op;
+
+	return (op == OP_WRITE || op == OP_UPDATE) && !phase_is_durable(spec) && spec->engine != ENGINE_NULL;
 }
 
 /* Names the nodes that do not count because they failed or were lost, and what that means for the aggregate. */

@@ -52,6 +52,12 @@ const char *const phase_sync_writes_names[] = {
 	NULL,
 };
 
+const char *const phase_semantics_names[] = {
+	[BONNIE_2_00] = "2.00",
+	[BONNIE_1_03] = "1.03",
+	NULL,
+};
+
 const char *const phase_mix_names[] = {
 	[MIX_OPERATIONS] = "operations",
 	[MIX_ALTERNATE] = "alternate",
@@ -89,6 +95,15 @@ phase_title(const struct phase *phase)
 	if (phase->name != NULL && phase->name[0] != '\0')
 		return phase->name;
 	return kinds[phase->kind].name;
+}
+
+bool
+phase_is_durable(const struct phase *phase)
+{
+	bool bonnie = (kinds[phase->kind].groups & PHASE_BONNIE) != 0;
+
+	return phase->direct || phase->fsync || phase->sync_writes != SYNC_WRITES_NONE ||
+	    (bonnie && phase->semantics == BONNIE_2_00);
 }
 
 bool

@@ -47,12 +47,16 @@ enum phase_group {
 	PHASE_PRIME = 16 << FIELD_GROUP_SHIFT,      /* iozone reads the first record before it times the rest */
 	PHASE_STRIDE = 32 << FIELD_GROUP_SHIFT,     /* has a stride */
 	PHASE_MIXED_WORK = 64 << FIELD_GROUP_SHIFT, /* reads and writes by shares */
+	PHASE_AMOUNT = 128 << FIELD_GROUP_SHIFT,    /* ends after a number of bytes */
+	PHASE_BONNIE = 256 << FIELD_GROUP_SHIFT,    /* as that program does */
+	PHASE_SEEK = 512 << FIELD_GROUP_SHIFT,      /* ends after a number of seeks */
 	PHASE_GROUPS = 0x7fffff << FIELD_GROUP_SHIFT,
 };
 
 /* Most phases over data are of one of these. */
-#define PHASE_DATA_READ  (PHASE_DATA | PHASE_RAW)
-#define PHASE_DATA_WRITE (PHASE_DATA | PHASE_RAW | PHASE_SYNCS)
+#define PHASE_DATA_ANY   (PHASE_DATA | PHASE_AMOUNT)
+#define PHASE_DATA_READ  (PHASE_DATA_ANY | PHASE_RAW)
+#define PHASE_DATA_WRITE (PHASE_DATA_ANY | PHASE_RAW | PHASE_SYNCS)
 
 enum phase_layout {
 	LAYOUT_WORKER = 0,
@@ -71,6 +75,11 @@ enum phase_sync_writes {
 	SYNC_WRITES_NONE = 0,
 	SYNC_WRITES_SYNC,  /* O_SYNC */
 	SYNC_WRITES_DSYNC, /* O_DSYNC */
+};
+
+enum phase_semantics {
+	BONNIE_2_00 = 0, /* and 1.97, 1.98 */
+	BONNIE_1_03,
 };
 
 enum phase_mix {
@@ -95,6 +104,7 @@ extern const char *const phase_engine_names[];
 extern const char *const phase_dirs_names[];
 extern const char *const phase_sync_writes_names[];
 extern const char *const phase_mix_names[];
+extern const char *const phase_semantics_names[];
 extern const char *const phase_mix_order_names[];
 
 /* What is fixed for a kind. */
@@ -116,6 +126,9 @@ const struct phase_kind_info *phase_kind_info(enum phase_kind kind);
 
 /* Its name if it has one, else that of its kind. Borrowed from the phase. */
 const char *phase_title(const struct phase *phase);
+
+/* Is what it writes on the medium when its time ends, so that its rate is not that of the page cache? */
+bool phase_is_durable(const struct phase *phase);
 
 /* Does that field apply to the kind? */
 bool phase_field_applies(const struct field_desc *field, enum phase_kind kind);

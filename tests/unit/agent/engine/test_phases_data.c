@@ -472,6 +472,100 @@ test_mixed_counts_both_directions_apart(void **state)
 }
 
 static void
+test_bonnie_kinds(void **state)
+{
+	static const enum phase_kind bonnie[] = { PHASE_CHAR_WRITE, PHASE_BLOCK_OUT, PHASE_BONNIE_REWRITE,
+		PHASE_CHAR_READ, PHASE_BLOCK_IN };
+
+	(void)state;
+	for (int semantics = BONNIE_2_00; semantics <= BONNIE_1_03; semantics++)
+		for (size_t k = 0; k < ARRAY_LEN(bonnie); k++) {
+			struct rig r;
+			struct phase spec = data_phase(bonnie[k], LAYOUT_NODE, ENGINE_SYNC);
+			enum op_kind op = phase_kind_info(bonnie[k])->op;
+			spec.semantics = semantics;
+			spec.file_size = SIZE / 2 + 10;
+			rig_init(&r, NULL, 0, 1, 2, 2);
+			rig_run(&r, &spec);
+			uint64_t sum =
+			    rig_get(&rig_worker(&r, 0)->op_bytes[op]) + rig_get(&rig_worker(&r, 1)->op_bytes[op]);
+			assert_int_equal(sum, spec.file_size);
+			assert_int_equal(rig_size(&r, "n0/data"), spec.file_size);
+			if (op == OP_WRITE)
+				rig_check_stamps(&r, "n0/data", 0, RECORD, data_writer(0, 0), 0);
+			rig_fini(&r);
+		}
+}
+
+/* From 1.97 on no more than 3 MiB go byte by byte. */
+static void
+test_characters_are_few_since_1_97(void **state)
+{
+	struct rig r;
+	struct phase spec = data_phase(PHASE_CHAR_READ, LAYOUT_WORKER, ENGINE_SYNC);
+
+	(void)state;
+	rig_init(&r, NULL, 0, 1, 1, 1);
+	spec.file_size = 4 << 20;
+	rig_run(&r, &spec);
+	assert_int_equal(rig_get(&rig_worker(&r, 0)->bytes), 3 << 20);
+	spec.semantics = BONNIE_1_03;
+	rig_run(&r, &spec);
+	assert_int_equal(rig_get(&rig_worker(&r, 0)->bytes), 4 << 20);
+	rig_fini(&r);
+}
+
+/* Each byte that an update changed is one more than it was: read before the phase and after it. */
+static void
+test_updates_change_one_byte_of_each_record(void **state)
+{
+	enum { RECORDS = SIZE / RECORD };
+	struct rig r;
+	struct phase spec = data_phase(PHASE_WRITE, LAYOUT_WORKER, ENGINE_SYNC);
+	static unsigned char before[SIZE], after[SIZE];
+
+	(void)state;
+	rig_init(&r, NULL, 0, 1, 1, 1);
+	rig_run(&r, &spec);
+	int fd = openat(r.dir_fd, "n0/data.0", O_RDONLY);
+	assert_int_equal(pread(fd, before, SIZE, 0), SIZE);
+	spec.kind = PHASE_BONNIE_REWRITE;
+	rig_run(&r, &spec);
+	assert_int_equal(pread(fd, after, SIZE, 0), SIZE);
+	close(fd);
+	for (size_t i = 0; i < RECORDS; i++)
+		before[(i + 1) * RECORD - 1]++;
+	assert_memory_equal(before, after, SIZE);
+	assert_int_equal(rig_get(&rig_worker(&r, 0)->op_ops[OP_UPDATE]), RECORDS);
+	rig_fini(&r);
+}
+
+static void
+test_seeks_are_shared_and_a_tenth_are_updates(void **state)
+{
+	(void)state;
+	for (int semantics = BONNIE_2_00; semantics <= BONNIE_1_03; semantics++) {
+		struct rig r;
+		struct phase spec = data_phase(PHASE_SEEKS, LAYOUT_NODE, ENGINE_SYNC);
+		uint64_t reads = 0, updates = 0;
+		rig_init(&r, NULL, 0, 2, 5, 5);
+		spec.seeks = 5000;
+		spec.semantics = semantics;
+		rig_run(&r, &spec);
+		for (uint32_t i = 0; i < 5; i++) {
+			struct shm_worker *w = rig_worker(&r, i);
+			reads += rig_get(&w->op_ops[OP_READ]);
+			updates += rig_get(&w->op_ops[OP_UPDATE]);
+			assert_int_equal(
+			    rig_get(&w->ops), rig_get(&w->op_ops[OP_READ]) + rig_get(&w->op_ops[OP_UPDATE]));
+		}
+		assert_int_equal(reads + updates, 5000);
+		assert_in_range(updates, 400, 600);
+		rig_fini(&r);
+	}
+}
+
+static void
 test_null_engine_touches_no_file(void **state)
 {
 	struct rig r;
@@ -549,6 +643,10 @@ main(void)
 		cmocka_unit_test(test_iozone_kinds),
 		cmocka_unit_test(test_record_rewrite_stays_at_the_first_record),
 		cmocka_unit_test(test_mixed_counts_both_directions_apart),
+		cmocka_unit_test(test_bonnie_kinds),
+		cmocka_unit_test(test_characters_are_few_since_1_97),
+		cmocka_unit_test(test_updates_change_one_byte_of_each_record),
+		cmocka_unit_test(test_seeks_are_shared_and_a_tenth_are_updates),
 		cmocka_unit_test(test_null_engine_touches_no_file),
 		cmocka_unit_test(test_direct),
 	};

@@ -1,0 +1,216 @@
+"""The phases named after bonnie++ ask the kernel for the same as bonnie++ 2.00 itself: both under strace, call by call.
+
+What a call does counts, not how it says where: a seek and a read are a read at an offset. Preparations before the first
+operation are left out on both sides, as they are in neither's time.
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from cluster import Cluster, wait_for
+
+MIB = 1024 * 1024
+CHUNK = 8192
+TRACED = "openat,openat2,open,creat,read,write,pread64,pwrite64,lseek,fsync,close"
+
+pytestmark = pytest.mark.skipif(shutil.which("bonnie++") is None, reason="bonnie++ is not installed")
+
+
+class Files:
+    """Follows one process's descriptors and turns what it does with data files into (what, offset, bytes)."""
+
+    def __init__(self, is_data):
+        self.is_data = is_data
+        self.position = {}
+
+    def call(self, line):
+        """The operation of a finished call, or None."""
+        m = re.match(r"(\w+)\((.*)\)\s+= (-?\d+)", line)
+        if not m or int(m.group(3)) < 0:
+            return None
+        name, words, result = m.group(1), m.group(2), int(m.group(3))
+        if name in ("openat", "openat2", "open"):
+            if self.is_data(words):
+                self.position[result] = 0
+            return None
+        fd = re.match(r"\d+", words)
+        fd = int(fd.group(0)) if fd else None
+        if fd not in self.position:
+            return None
+        if name == "lseek":
+            self.position[fd] = result
+        elif name in ("read", "write"):
+            at = self.position[fd]
+            self.position[fd] += result
+            return (name, at, result) if result else None
+        elif name in ("pread64", "pwrite64"):
+            return (name[1:-2], int(words.rsplit(", ", 1)[1]), result)
+        elif name == "fsync":
+            return ("fsync", None, 0)
+        elif name == "close":
+            del self.position[fd]
+            return ("close", None, 0)
+        return None
+
+
+def joined(text):
+    """Lines of strace -f without their process, torn calls put together; in the order in which they began."""
+    torn, lines = {}, []
+    for line in text.splitlines():
+        m = re.match(r"(\d+)\s+(.*)", line)
+        if not m:
+            continue
+        pid, rest = m.groups()
+        if rest.endswith("<unfinished ...>"):
+            torn[pid] = (len(lines), rest[:-len("<unfinished ...>")].rstrip())
+            lines.append(None)
+        elif rest.startswith("<... ") and pid in torn:
+            place, begin = torn.pop(pid)
+            lines[place] = (pid, begin + re.sub(r"<\.\.\. \w+ resumed>", "", rest))
+        else:
+            lines.append((pid, rest))
+    return [line for line in lines if line]
+
+
+def bonnie_run(directory, trace, *options):
+    me = ["-u", "root"] if os.geteuid() == 0 else []
+    subprocess.run(["strace", "-f", "-qq", "-s", "40", "-e", f"trace={TRACED},unlink,unlinkat,mkdir,rmdir,link,symlink,sync,syncfs,getdents64,newfstatat,stat,chdir",
+                    "-o", trace, "bonnie++", *me, "-d", directory, "-r", "0", *options],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
+    with open(trace, encoding="utf-8", errors="replace") as f:
+        return joined(f.read())
+
+
+def bonnie_data_phases(lines):
+    """{message: [operations]} in the order of bonnie++'s own announcements."""
+    phases, current = {}, None
+    files = Files(lambda words: "/Bonnie." in words)
+    for _, line in lines:
+        m = re.match(r"write\(2, \"([A-Z][a-z][^\"]*)\.\.\.", line)
+        if m:
+            current = phases.setdefault(m.group(1), [])
+        elif "start 'em" in line:
+            current = phases.setdefault("seeks", [])
+        op = files.call(line)
+        if op and current is not None:
+            current.append(op)
+    return phases
+
+
+def lockstep_run(tmp_path, phases):
+    """Per phase and worker: the operations from the first on data to the close; and the results."""
+    for attempt in range(5):
+        trace = str(tmp_path / f"lockstep{attempt}")
+        wrap = {"node1": ["strace", "-ff", "-qq", "-s", "0", "-e", f"trace={TRACED}", "-o", trace]}
+        with Cluster(nodes=1, wrap=wrap) as cluster:
+            cluster.start()
+            status, results, done = cluster.run({"workers": 1, "short_phases": True, "phases": phases})
+            assert status == 0, done.stderr
+            cluster.terminate_agent("node1")
+        if not any(p["attempts"] for p in results["phases"]):
+            break
+    else:
+        pytest.skip("this machine is too busy: attempts were void in each of five runs")
+    workers = []
+    for path in sorted(glob.glob(f"{trace}.*")):
+        with open(path, encoding="utf-8", errors="replace") as f:
+            text = f.read()
+        if "/data\"" not in text:
+            continue
+        files, found, current = Files(lambda words: "/data\"" in words), [], []
+        for line in text.splitlines():
+            op = files.call(line)
+            if op is None:
+                continue
+            if op[0] == "fsync" and not current:
+                continue
+            if op[0] == "close":
+                if current:
+                    found.append(current + [op])
+                current = []
+            else:
+                current.append(op)
+        workers.append(found)
+    return workers, results
+
+
+def from_first_operation(ops):
+    first = next(i for i, op in enumerate(ops) if op[0] in ("read", "write"))
+    return ops[first:]
+
+
+def test_block_phases_are_those_of_bonnie(tmp_path):
+    volume = tmp_path / "bonnie"
+    volume.mkdir()
+    theirs = bonnie_data_phases(bonnie_run(volume, tmp_path / "bonnie.trace", "-s", f"2:{CHUNK}:1:1", "-n", "0", "-f"))
+    kinds = {"Writing intelligently": "block-out", "Rewriting": "bonnie-rewrite", "Reading intelligently": "block-in"}
+    workers, _ = lockstep_run(tmp_path, [{"kind": k, "file_size": 2 * MIB, "record_size": CHUNK, "layout": "node"} for k in kinds.values()])
+    assert len(workers) == 1
+    assert len(workers[0]) == len(kinds)
+    for (message, kind), ours in zip(kinds.items(), workers[0]):
+        assert from_first_operation(theirs[message]) == ours, kind
+
+
+def test_characters_are_those_of_bonnie(tmp_path):
+    """bonnie++ cannot do less than 1 MiB, which takes minutes under strace: its beginning is enough."""
+    volume = tmp_path / "bonnie"
+    volume.mkdir()
+    trace, enough = tmp_path / "bonnie.trace", 20000
+    me = ["-u", "root"] if os.geteuid() == 0 else []
+    with subprocess.Popen(["strace", "-f", "-qq", "-s", "40", "-e", f"trace={TRACED}", "-o", trace, "bonnie++", *me, "-d", volume,
+                           "-r", "0", "-s", f"1:{CHUNK}:1:1", "-n", "0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as bonnie:
+        wait_for("a trace of bonnie++", lambda: os.path.exists(trace) and os.path.getsize(trace) > 40 * enough, 60)
+        bonnie.terminate()
+    with open(trace, encoding="utf-8", errors="replace") as f:
+        lines = joined(f.read())
+    theirs = from_first_operation(bonnie_data_phases(lines)["Writing a byte at a time"])
+    size = 2 * CHUNK + 100
+    workers, results = lockstep_run(tmp_path, [{"kind": k, "file_size": size, "record_size": CHUNK, "layout": "node"} for k in ("char-write", "char-read")])
+    written, read = workers[0]
+    assert written[:-2] == theirs[:size]
+    assert written[-2:] == read[-2:] == [("fsync", None, 0), ("close", None, 0)]
+    assert [("write", *op[1:]) for op in read[:-2]] == written[:-2], "read as it was written"
+    assert [p["aggregate"]["ops"] for p in results["phases"]] == [3, 3], "an operation is a chunk's worth of bytes"
+
+
+def shape(ops):
+    """A seeker's operations: read, or an update of the same chunk, then the end."""
+    i, reads, updates = 0, 0, 0
+    while ops[i][0] == "read":
+        assert ops[i][1] % CHUNK == 0 and ops[i][2] == CHUNK
+        if ops[i + 1][0] == "write":
+            assert ops[i + 1][1:] == ops[i][1:], "an update writes what it read"
+            updates += 1
+            i += 2
+        else:
+            reads += 1
+            i += 1
+    return reads, updates, [op[0] for op in ops[i:]]
+
+
+def test_seeks_are_those_of_bonnie(tmp_path):
+    volume = tmp_path / "bonnie"
+    volume.mkdir()
+    seeks, seekers = 600, 3
+    lines = bonnie_run(volume, tmp_path / "bonnie.trace", "-s", f"2:{CHUNK}:{seeks}:{seekers}", "-n", "0", "-f")
+    begin = next(i for i, (_, line) in enumerate(lines) if "Reading intelligently" in line)
+    per_thread = {}
+    files = Files(lambda words: "/Bonnie." in words)
+    for pid, line in lines[begin:]:
+        op = files.call(line)
+        if op and pid != lines[0][0]:
+            per_thread.setdefault(pid, []).append(op)
+    theirs = [shape(ops) for ops in per_thread.values()]
+    workers, results = lockstep_run(tmp_path, [{"kind": "seeks", "file_size": 2 * MIB, "record_size": CHUNK, "layout": "node", "seeks": seeks, "workers": seekers}])
+    ours = [shape(phase) for worker in workers for phase in worker if phase[0][0] == "read"]
+    assert sum(r + u for r, u, _ in theirs) == sum(r + u for r, u, _ in ours) == seeks
+    assert {tuple(end) for _, _, end in theirs} == {tuple(end) for _, _, end in ours} == {("fsync", "close")}
+    for side in (theirs, ours):
+        assert 0.05 * seeks < sum(u for _, u, _ in side) < 0.16 * seeks, "one of ten updates, at random"
+    by_op = results["phases"][0]["aggregate"]["by_op"]
+    assert by_op["read"]["ops"] + by_op["update"]["ops"] == seeks
+    assert by_op["update"]["ops"] == sum(u for _, u, _ in ours)
