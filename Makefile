@@ -8,7 +8,16 @@ BUILD ?= build
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 LIBEXECDIR ?= $(PREFIX)/libexec/lockstep
+BINDIR ?= $(PREFIX)/bin
+SBINDIR ?= $(PREFIX)/sbin
+DATADIR ?= $(PREFIX)/share
+MANDIR ?= $(DATADIR)/man
+DOCDIR ?= $(DATADIR)/doc
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+FIREWALLDDIR ?= $(PREFIX)/lib/firewalld/services
+BASHDIR ?= $(DATADIR)/bash-completion/completions
+ZSHDIR ?= $(DATADIR)/zsh/site-functions
 DESTDIR ?=
 
 ifeq ($(origin CC),default)
@@ -18,7 +27,9 @@ endif
 say = $(if $(V),,@echo '  $(1)';)
 IS_CLANG := $(shell $(CC) --version 2>/dev/null | grep -c clang)
 
-BUILD_ID ?= $(shell git describe --always --dirty --abbrev=10 2>/dev/null || echo $(VERSION))
+# The commit: in a tarball git archive has written it into .commit; there may be somebody else's repository above it.
+BUILD_ID ?= $(or $(shell sed -n 's/^\([0-9a-f]\{10\}\).*/\1/p' .commit 2>/dev/null),$(shell \
+	git describe --always --dirty --abbrev=10 2>/dev/null || echo $(VERSION)))
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	-Wpointer-arith -Wcast-qual -Wwrite-strings -Wformat=2 -Wundef -Wvla -Wswitch-enum -Wimplicit-fallthrough \
@@ -67,7 +78,7 @@ MAIN_lockstep-agent := agent/daemon
 MAIN_lockstep-runner := agent/runner
 
 .PHONY: all
-all: $(PROGRAMS:%=$(BUILD)/bin/%) schemas
+all: $(PROGRAMS:%=$(BUILD)/bin/%) schemas completion
 
 define folder_rules
 $(call lib,$(1)): $(call objects,$(call sources,$(1)))
@@ -147,6 +158,19 @@ schemas: $(BUILD)/tests/support/schema_dump ## writes proto/schema/*.schema.json
 		{ cmp -s $(BUILD)/$$s.schema.json proto/schema/$$s.schema.json || \
 		cp $(BUILD)/$$s.schema.json proto/schema/$$s.schema.json; } || exit 1; done
 
+# Completion in shells: templates, with the tables of the command put in.
+COMPLETION_FOLDERS := coordinator/cli $(call allowed,coordinator/cli)
+.PHONY: completion
+completion: $(BUILD)/completion/lockstep.bash $(BUILD)/completion/lockstep.zsh
+$(BUILD)/completion/lockstep.%: deploy/completion/lockstep.%.in $(BUILD)/tests/support/completion_dump
+	@mkdir -p $(@D)
+	$(call say,GEN $@)$(BUILD)/tests/support/completion_dump $* > $@.table && \
+	    sed -e '/^@TABLE@$$/{r $@.table' -e 'd;}' $< > $@.tmp && mv $@.tmp $@
+$(BUILD)/tests/support/completion_dump: $(BUILD)/obj/tests/support/completion_dump.o \
+    $(foreach f,$(COMPLETION_FOLDERS),$(call lib,$(f)))
+	@mkdir -p $(@D)
+	$(call say,LD $@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call external,$(COMPLETION_FOLDERS))
+
 # --- variants --------------------------------------------------------------------------------------------------------
 
 ASAN_FLAGS := SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer" HARDEN= OPT="-O1 -g"
@@ -175,7 +199,7 @@ $(BUILD)/fuzz/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/d
 
 # --- small programs for tests and benchmarks ---------------------------------------------------------------------------
 
-TOOL_SOURCES := $(filter-out tests/support/preload_%.c,$(wildcard tests/support/*.c tests/bench/*.c))
+TOOL_SOURCES := $(filter-out tests/support/preload_%.c tests/support/completion_dump.c,$(wildcard tests/support/*.c tests/bench/*.c))
 TOOLS := $(TOOL_SOURCES:%.c=$(BUILD)/%)
 TOOL_FOLDERS := agent/engine agent/shm proto/codec proto/model common/net common/pki common/stat common/base
 .PHONY: tools
@@ -234,25 +258,49 @@ memcheck: unit ## valgrind over the unit tests
 # --- install ---------------------------------------------------------------------------------------------------------
 
 .PHONY: install
-install: all ## into DESTDIR and PREFIX; SYSCONFDIR, LIBEXECDIR, UNITDIR can be set
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(UNITDIR) \
-	    $(DESTDIR)$(SYSCONFDIR)/lockstep $(DESTDIR)$(PREFIX)/share/lockstep/schema $(DESTDIR)$(PREFIX)/share/lockstep/presets \
-	    $(DESTDIR)$(PREFIX)/share/doc/lockstep
-	install -m 0755 $(BUILD)/bin/lockstep $(DESTDIR)$(PREFIX)/bin/
-	install -m 0755 $(BUILD)/bin/lockstepd $(BUILD)/bin/lockstep-agent $(DESTDIR)$(PREFIX)/sbin/
+install: all ## into DESTDIR and PREFIX; SYSCONFDIR, LIBEXECDIR, UNITDIR and others can be set
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(SBINDIR) $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSUSERSDIR) \
+	    $(DESTDIR)$(FIREWALLDDIR) $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(SYSCONFDIR)/lockstep \
+	    $(DESTDIR)$(DATADIR)/lockstep/schema $(DESTDIR)$(DATADIR)/lockstep/presets \
+	    $(patsubst %,$(DESTDIR)$(DOCDIR)/%/examples,lockstep lockstepd lockstep-agent)
+	install -m 0755 $(BUILD)/bin/lockstep $(DESTDIR)$(BINDIR)/
+	install -m 0755 $(BUILD)/bin/lockstepd $(BUILD)/bin/lockstep-agent $(DESTDIR)$(SBINDIR)/
 	install -m 0755 $(BUILD)/bin/lockstep-runner $(DESTDIR)$(LIBEXECDIR)/
-	install -m 0644 proto/schema/*.json $(DESTDIR)$(PREFIX)/share/lockstep/schema/
-	install -m 0644 proto/presets/*.json $(DESTDIR)$(PREFIX)/share/lockstep/presets/
-	install -m 0644 README.md ARCHITECTURE.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/lockstep/
+	install -m 0644 proto/schema/*.json $(DESTDIR)$(DATADIR)/lockstep/schema/
+	install -m 0644 proto/presets/*.json $(DESTDIR)$(DATADIR)/lockstep/presets/
+	install -m 0644 README.md ARCHITECTURE.md LICENSE deploy/doc/*.md $(DESTDIR)$(DOCDIR)/lockstep/
+	install -m 0644 deploy/examples/*.json $(DESTDIR)$(DOCDIR)/lockstep/examples/
+	for of in lockstepd lockstep-agent; do \
+	    install -m 0644 deploy/systemd/drop-in/$$of-*.conf $(DESTDIR)$(DOCDIR)/$$of/examples/; done
 	for unit in deploy/systemd/*.service.in; do \
-	    sed -e 's|@SBINDIR@|$(PREFIX)/sbin|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g' $$unit \
+	    sed -e 's|@SBINDIR@|$(SBINDIR)|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g' $$unit \
 	        > $(DESTDIR)$(UNITDIR)/$$(basename $$unit .in); done
+	install -m 0644 deploy/sysusers/*.conf $(DESTDIR)$(SYSUSERSDIR)/
+	install -m 0644 deploy/firewalld/lockstep.xml $(DESTDIR)$(FIREWALLDDIR)/
+	install -m 0644 $(BUILD)/completion/lockstep.bash $(DESTDIR)$(BASHDIR)/lockstep
+	install -m 0644 $(BUILD)/completion/lockstep.zsh $(DESTDIR)$(ZSHDIR)/_lockstep
 	for conf in lockstepd.conf agent.conf; do \
 	    test -e $(DESTDIR)$(SYSCONFDIR)/lockstep/$$conf || \
 	    install -m 0644 deploy/examples/$$conf $(DESTDIR)$(SYSCONFDIR)/lockstep/; done
 	for page in deploy/man/*.[1578]; do n=$${page##*.}; \
-	    install -d $(DESTDIR)$(PREFIX)/share/man/man$$n; \
-	    install -m 0644 $$page $(DESTDIR)$(PREFIX)/share/man/man$$n/; done
+	    install -d $(DESTDIR)$(MANDIR)/man$$n; \
+	    install -m 0644 $$page $(DESTDIR)$(MANDIR)/man$$n/; done
+
+# --- packages --------------------------------------------------------------------------------------------------------
+# Always from the last commit, never from what lies about in the tree; each in a folder of its own below $(BUILD).
+
+DIST := lockstep-$(VERSION)
+.PHONY: dist deb rpm
+dist: $(BUILD)/$(DIST).tar.gz ## reproducible tarball of the last commit in $(BUILD)
+$(BUILD)/$(DIST).tar.gz: FORCE
+	@mkdir -p $(@D)
+	$(call say,DIST $@)git archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n > $@.tmp && mv $@.tmp $@
+
+deb: dist ## Debian packages lockstep, lockstepd, lockstep-agent in $(BUILD)/deb, checked by lintian
+	deploy/debian/build.sh $(BUILD)/$(DIST).tar.gz $(VERSION) $(BUILD)/deb
+
+rpm: dist ## the same as RPMs in $(BUILD)/rpm
+	deploy/rpm/build.sh $(BUILD)/$(DIST).tar.gz $(VERSION) $(BUILD)/rpm
 
 .PHONY: help
 help: ## this list
