@@ -12,6 +12,8 @@
 #define TITLE_MAX   128
 #define HEADING_FAR 200 /* lines above a block in which a heading is looked for */
 
+static char *format(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
+
 static char *
 format(const char *fmt, va_list ap)
 {
