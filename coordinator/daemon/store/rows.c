@@ -243,6 +243,45 @@ store_list_runs(struct store *s, uint64_t limit, bool only_live, bool with_texts
 	return LS_OK;
 }
 
+static struct store_phase
+read_phase(sqlite3_stmt *q, const char *run)
+{
+	return (struct store_phase){
+		.run = ls_strdup(run),
+		.phase = store_column_u64(q, 0),
+		.repetition = store_column_u64(q, 1),
+		.attempt = store_column_u64(q, 2),
+		.state = (enum phase_state)column_enum(q, 3, PHASE_STATE_COUNT, PHASE_STATE_FAILED),
+		.skew_uncertainty_ns = store_column_i64_or_null(q, 4),
+		.spec = store_column_text(q, 5),
+		.note = store_column_text(q, 6),
+	};
+}
+
+enum ls_rc
+store_get_phase(
+    struct store *s, const char *run, uint64_t phase, uint64_t repetition, struct store_phase *out, struct ls_err *err)
+{
+	sqlite3_stmt *q = NULL;
+	enum ls_rc rc = store_stmt(s, SQL_GET_PHASE, &q, err);
+	int step;
+
+	if (rc != LS_OK)
+		return rc;
+	store_bind_text(q, 1, run);
+	store_bind_u64(q, 2, phase);
+	store_bind_u64(q, 3, repetition);
+	step = sqlite3_step(q);
+	if (step == SQLITE_ROW)
+		*out = read_phase(q, run);
+	else if (step == SQLITE_DONE)
+		rc = ls_err_set(err, LS_E_NOTFOUND, "run %s: phase %llu is not there", run, (unsigned long long)phase);
+	else
+		rc = store_fail(s, "get a phase", err);
+	sqlite3_reset(q);
+	return rc;
+}
+
 enum ls_rc
 store_list_phases(struct store *s, const char *run, struct store_phase **out, size_t *out_count, struct ls_err *err)
 {
@@ -257,16 +296,7 @@ store_list_phases(struct store *s, const char *run, struct store_phase **out, si
 	store_bind_text(q, 1, run);
 	while ((step = sqlite3_step(q)) == SQLITE_ROW) {
 		phases = ls_grow(phases, n, sizeof(*phases));
-		phases[n++] = (struct store_phase){
-			.run = ls_strdup(run),
-			.phase = store_column_u64(q, 0),
-			.repetition = store_column_u64(q, 1),
-			.attempt = store_column_u64(q, 2),
-			.state = (enum phase_state)column_enum(q, 3, PHASE_STATE_COUNT, PHASE_STATE_FAILED),
-			.skew_uncertainty_ns = store_column_i64_or_null(q, 4),
-			.spec = store_column_text(q, 5),
-			.note = store_column_text(q, 6),
-		};
+		phases[n++] = read_phase(q, run);
 	}
 	if (step != SQLITE_DONE)
 		rc = store_fail(s, "list phases", err);

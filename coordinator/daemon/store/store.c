@@ -49,6 +49,8 @@ static const char *const sql_texts[SQL_COUNT] = {
 	[SQL_LIST_LIVE] = RUN_SELECT "WHERE state < ?1 ORDER BY started_ns, id",
 	[SQL_LIST_PHASES] = "SELECT phase, repetition, attempt, state, skew_uncertainty_ns, spec, note FROM phases"
 			    " WHERE run = ?1 ORDER BY repetition, phase",
+	[SQL_GET_PHASE] = "SELECT phase, repetition, attempt, state, skew_uncertainty_ns, spec, note FROM phases"
+			  " WHERE run = ?1 AND phase = ?2 AND repetition = ?3",
 	[SQL_LIST_ATTEMPTS] = "SELECT phase, repetition, attempt, reason FROM attempts WHERE run = ?1"
 			      " ORDER BY repetition, phase, attempt",
 };

@@ -120,4 +120,8 @@ enum ls_rc store_list_phases(struct store *store, const char *run, struct store_
 enum ls_rc store_list_attempts(struct store *store, const char *run, struct store_attempt **out, size_t *out_count,
     struct ls_err *err) LS_MUST_CHECK;
 
+/* One phase alone: a run may have thousands. Ended with store_phase_fini. Errors: LS_E_NOTFOUND, LS_E_STORE. */
+enum ls_rc store_get_phase(struct store *store, const char *run, uint64_t phase, uint64_t repetition,
+    struct store_phase *out, struct ls_err *err) LS_MUST_CHECK;
+
 #endif

@@ -277,6 +277,7 @@ test_phases_and_attempts(void **state)
 	struct fixture *f = *state;
 	struct store_run r = a_run("r1", 5, RUN_RUNNING), back = { 0 };
 	struct store_attempt a = { .run = text("r1"), .phase = 1, .attempt = 0, .reason = text("late") }, *as = NULL;
+	struct store_phase one = { 0 };
 	struct store_phase p = { .run = text("r1"),
 		.phase = 1,
 		.repetition = 1,
@@ -307,6 +308,10 @@ test_phases_and_attempts(void **state)
 	for (size_t i = 0; i < n; i++)
 		store_phase_fini(&ps[i]);
 	free(ps);
+	assert_int_equal(store_get_phase(f->store, "r1", 2, 0, &one, NULL), LS_OK);
+	assert_int_equal(one.skew_uncertainty_ns, 77);
+	store_phase_fini(&one);
+	assert_int_equal(store_get_phase(f->store, "r1", 2, 5, &one, NULL), LS_E_NOTFOUND);
 	assert_int_equal(store_get_run(f->store, "r1", &back, NULL), LS_OK);
 	assert_int_equal(back.phases_done, 2);
 	store_run_fini(&back);
