@@ -1,5 +1,14 @@
 #include "coordinator/daemon/barrier.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+
+#define BURST_LONG   8
+#define BURST_SHORT  3
+#define BURST_BUDGET 1024 /* exchanges for all nodes of an attempt together, as far as that goes */
+
 void
 barrier_init(struct barrier *b, size_t nodes)
 {
@@ -7,6 +16,8 @@ barrier_init(struct barrier *b, size_t nodes)
 	tally_init(&b->armed, nodes);
 	tally_init(&b->measured, nodes);
 	tally_init(&b->set, nodes);
+	b->turns = ls_calloc(nodes + 1, sizeof(*b->turns));
+	b->bursting = ls_calloc(nodes + 1, sizeof(*b->bursting));
 }
 
 void
@@ -15,6 +26,10 @@ barrier_fini(struct barrier *b)
 	tally_fini(&b->armed);
 	tally_fini(&b->measured);
 	tally_fini(&b->set);
+	free(b->turns);
+	free(b->bursting);
+	b->turns = NULL;
+	b->bursting = NULL;
 }
 
 void
@@ -23,6 +38,9 @@ barrier_begin(struct barrier *b, const bool *wanted)
 	tally_reset(&b->armed, wanted);
 	tally_reset(&b->measured, wanted);
 	tally_reset(&b->set, wanted);
+	b->nodes = b->armed.missing;
+	b->turn_count = b->turn_next = b->bursts = 0;
+	memset(b->bursting, 0, b->armed.n * sizeof(*b->bursting));
 	b->worst_rtt_ns = 0;
 	b->start = (struct ls_mono){ 0 };
 	b->committed = false;
@@ -31,12 +49,48 @@ barrier_begin(struct barrier *b, const bool *wanted)
 bool
 barrier_armed(struct barrier *b, size_t i)
 {
-	return tally_give(&b->armed, i);
+	if (!tally_give(&b->armed, i))
+		return false;
+	b->turns[b->turn_count++] = i;
+	return true;
+}
+
+unsigned
+barrier_burst(const struct barrier *b)
+{
+	size_t share = BURST_BUDGET / LS_MAX(b->nodes, (size_t)1);
+
+	return (unsigned)LS_MIN(LS_MAX(share, (size_t)BURST_SHORT), (size_t)BURST_LONG);
+}
+
+size_t
+barrier_next_burst(struct barrier *b)
+{
+	while (b->bursts < BARRIER_BURSTS_MAX && b->turn_next < b->turn_count) {
+		size_t i = b->turns[b->turn_next++];
+
+		if (!tally_wanted(&b->measured, i))
+			continue;
+		b->bursting[i] = true;
+		b->bursts++;
+		return i;
+	}
+	return BARRIER_NOBODY;
+}
+
+static void
+burst_over(struct barrier *b, size_t i)
+{
+	if (i >= b->armed.n || !b->bursting[i])
+		return;
+	b->bursting[i] = false;
+	b->bursts--;
 }
 
 bool
 barrier_measured(struct barrier *b, size_t i, int64_t rtt_ns)
 {
+	burst_over(b, i);
 	if (!tally_give(&b->measured, i))
 		return false;
 	b->worst_rtt_ns = LS_MAX(b->worst_rtt_ns, rtt_ns);
@@ -52,6 +106,7 @@ barrier_set(struct barrier *b, size_t i)
 void
 barrier_drop(struct barrier *b, size_t i)
 {
+	burst_over(b, i);
 	tally_drop(&b->armed, i);
 	tally_drop(&b->measured, i);
 	tally_drop(&b->set, i);
@@ -63,10 +118,18 @@ barrier_ready(const struct barrier *b)
 	return tally_complete(&b->armed) && tally_complete(&b->measured);
 }
 
+/* Nodes that cost extra time. */
+static int64_t
+many(const struct barrier *b)
+{
+	return b->nodes > BARRIER_NODES_FREE ? (int64_t)(b->nodes - BARRIER_NODES_FREE) : 0;
+}
+
 int64_t
 barrier_lead_ns(const struct barrier *b)
 {
-	int64_t lead = 2 * LS_MIN(b->worst_rtt_ns, BARRIER_LEAD_MAX_NS) + BARRIER_LEAD_FLOOR_NS;
+	int64_t lead =
+	    2 * LS_MIN(b->worst_rtt_ns, BARRIER_LEAD_MAX_NS) + BARRIER_LEAD_FLOOR_NS + many(b) * BARRIER_NODE_LEAD_NS;
 
 	for (unsigned i = 0; i < b->timeouts && lead < BARRIER_LEAD_MAX_NS; i++)
 		lead *= 2;
@@ -76,7 +139,7 @@ barrier_lead_ns(const struct barrier *b)
 int64_t
 barrier_margin_ns(const struct barrier *b)
 {
-	return LS_MAX(b->worst_rtt_ns, BARRIER_MARGIN_FLOOR_NS);
+	return LS_MAX(b->worst_rtt_ns, BARRIER_MARGIN_FLOOR_NS) + many(b) * BARRIER_NODE_MARGIN_NS;
 }
 
 enum barrier_verdict

@@ -16,13 +16,30 @@
 #define BARRIER_LEAD_MAX_NS     (5 * NS_PER_S)
 #define BARRIER_ATTEMPTS_MAX    5 /* void attempts after which a run fails */
 
+/*
+ * What a node costs the loop beyond the first few: go out, set in, commit out, about 50 us with TLS, twice that allowed for;
+ * commit alone a quarter. Measured by tests/bench/swarm.
+ */
+#define BARRIER_NODES_FREE     16
+#define BARRIER_NODE_LEAD_NS   (100 * NS_PER_US)
+#define BARRIER_NODE_MARGIN_NS (25 * NS_PER_US)
+
+/* Bursts of pings under way at a time: with more, each would wait for the others and measure that. */
+#define BARRIER_BURSTS_MAX 8
+#define BARRIER_NOBODY     SIZE_MAX
+
 struct barrier {
 	struct tally armed;    /* who has said armed */
 	struct tally measured; /* whose burst of pings is done */
 	struct tally set;      /* who has said set */
-	int64_t worst_rtt_ns;  /* of all in this attempt */
-	unsigned timeouts;     /* attempts that failed by time, less phases begun since: the lead doubles with each */
-	struct ls_mono start;  /* the instant T, once it is chosen */
+	size_t nodes;          /* that take part in this attempt */
+	size_t *turns;         /* nodes in the order in which they were armed: the turns for bursts */
+	size_t turn_count, turn_next;
+	bool *bursting; /* a burst of pings to that node is under way */
+	size_t bursts;
+	int64_t worst_rtt_ns; /* of all in this attempt */
+	unsigned timeouts;    /* attempts that failed by time, less phases begun since: the lead doubles with each */
+	struct ls_mono start; /* the instant T, once it is chosen */
 	bool committed;
 };
 
@@ -44,6 +61,10 @@ bool barrier_armed(struct barrier *b, size_t i);
 bool barrier_measured(struct barrier *b, size_t i, int64_t rtt_ns);
 bool barrier_set(struct barrier *b, size_t i);
 
+/* The armed node whose burst is to begin now, or BARRIER_NOBODY; and of how many exchanges: fewer when there are many nodes. */
+size_t barrier_next_burst(struct barrier *b);
+unsigned barrier_burst(const struct barrier *b);
+
 /* A node that is lost is waited for no longer. */
 void barrier_drop(struct barrier *b, size_t i);
 
@@ -52,11 +73,11 @@ bool barrier_ready(const struct barrier *b);
 
 /*
  * How far ahead of now T is to lie: go, set and commit take one and a half round trips, so two of the worst that the bursts
- * have just seen, and 3 ms; doubled for each timeout.
+ * have just seen, 3 ms, and what many nodes cost; doubled for each timeout.
  */
 int64_t barrier_lead_ns(const struct barrier *b);
 
-/* How long before T commit must have left at the latest: a worst round trip, 200 us at least. */
+/* How long before T commit must have left at the latest: a worst round trip, 200 us at least, and what many nodes cost. */
 int64_t barrier_margin_ns(const struct barrier *b);
 
 /* Commit, wait or give the attempt up? */

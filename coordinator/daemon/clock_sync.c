@@ -19,9 +19,9 @@ clock_sync_disconnected(struct clock_sync *cs)
 }
 
 void
-clock_sync_begin_burst(struct clock_sync *cs)
+clock_sync_begin_burst(struct clock_sync *cs, unsigned exchanges)
 {
-	cs->burst_left = CLOCK_SYNC_BURST;
+	cs->burst_left = exchanges;
 	cs->burst_worst_ns = 0;
 	cs->burst_seq = cs->seq + 1;
 }

@@ -38,8 +38,8 @@ void clock_sync_reset(struct clock_sync *cs);
 /* The connection is gone: pings that are out stay unanswered, a burst is off. The window stays. */
 void clock_sync_disconnected(struct clock_sync *cs);
 
-/* Begins a burst; the caller sends a ping at once. */
-void clock_sync_begin_burst(struct clock_sync *cs);
+/* Begins a burst of so many exchanges; the caller sends a ping at once. */
+void clock_sync_begin_burst(struct clock_sync *cs, unsigned exchanges);
 
 /* The next ping, to be sent right now. */
 struct msg_ping clock_sync_ping(struct clock_sync *cs, struct ls_mono now);

@@ -69,7 +69,7 @@ accept_agent(struct session *s, const struct msg_hello *hello, struct ls_mono re
 
 	if (hello->run != NULL && hello->run[0] != '\0' && !same_run)
 		forget_foreign_run(s, hello->run);
-	clock_sync_begin_burst(&n->clock);
+	clock_sync_begin_burst(&n->clock, CLOCK_SYNC_BURST);
 	session_ping(s);
 	if (n->run != NULL)
 		run_on_back(n->run, n->member, same_run);

@@ -354,6 +354,18 @@ run_send(struct run *run, size_t i, enum msg_type type, const void *body)
 	session_send(run->members[i].node->session, type, body);
 }
 
+void
+run_send_all(struct run *run, enum msg_type type, const void *body)
+{
+	size_t len = 0;
+	char *text = session_encode(type, body, &len);
+
+	for (size_t i = 0; i < run->member_count; i++)
+		if (!run->members[i].record.lost)
+			session_send_text(run->members[i].node->session, text, len);
+	free(text);
+}
+
 const char *
 run_missing(const struct run *run, const struct tally *t, char *buf, size_t len)
 {

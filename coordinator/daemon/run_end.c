@@ -298,6 +298,7 @@ run_recount(struct run *run)
 {
 	switch (run->stage) {
 	case STAGE_ARMING:
+		run_begin_bursts(run); /* a lost node has left its place */
 		if (barrier_ready(&run->barrier))
 			run_raise(run, EV_ALL_ARMED);
 		break;

@@ -121,6 +121,9 @@ struct epoch run_epoch(const struct run *run); /* borrows the id: never ended */
 
 void run_send(struct run *run, size_t i, enum msg_type type, const void *body);
 
+/* The same message to all that are not lost, encoded once. */
+void run_send_all(struct run *run, enum msg_type type, const void *body);
+
 /* Names of those who have not answered, "n1, n3" or "n1, n2 and 14 more"; returns buf. */
 const char *run_missing(const struct run *run, const struct tally *t, char *buf, size_t len);
 
@@ -170,6 +173,9 @@ void run_send_void(struct run *run, size_t i);
 void run_send_abort(struct run *run, size_t i);
 void run_send_finish(struct run *run, size_t i);
 void run_begin_burst(struct run *run, size_t i);
+
+/* Of armed nodes as many as may be measured at a time. */
+void run_begin_bursts(struct run *run);
 
 /* What it means that the deadline of the present stage passed. */
 void run_on_deadline_prepare(struct run *run);

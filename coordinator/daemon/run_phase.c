@@ -21,8 +21,9 @@
 
 /* --- arm --------------------------------------------------------------------------------------------------------------------- */
 
-void
-run_send_arm(struct run *run, size_t i)
+/* The only thing that is the caller's is node_workers. */
+static struct msg_arm
+make_arm(const struct run *run)
 {
 	struct msg_arm m = { 0 };
 
@@ -33,7 +34,24 @@ run_send_arm(struct run *run, size_t i)
 	m.node_workers = ls_calloc(run->member_count, sizeof(*m.node_workers));
 	for (size_t k = 0; k < run->member_count; k++)
 		m.node_workers[k] = (int64_t)run->members[k].workers;
+	return m;
+}
+
+void
+run_send_arm(struct run *run, size_t i)
+{
+	struct msg_arm m = make_arm(run);
+
 	run_send(run, i, MSG_ARM, &m);
+	free(m.node_workers);
+}
+
+static void
+send_arm_all(struct run *run)
+{
+	struct msg_arm m = make_arm(run);
+
+	run_send_all(run, MSG_ARM, &m);
 	free(m.node_workers);
 }
 
@@ -100,9 +118,7 @@ run_act_arm(struct run *run)
 	run->committed = false;
 	run->void_reason[0] = '\0';
 	run->void_by_time = false;
-	for (size_t i = 0; i < run->member_count; i++)
-		if (!run->members[i].record.lost)
-			run_send_arm(run, i);
+	send_arm_all(run);
 	run_set_deadline(run, arm_wait_ns(run));
 	run_save(run);
 	watch_tell(run, NULL);
@@ -122,8 +138,15 @@ run_begin_burst(struct run *run, size_t i)
 
 	if (n->session == NULL)
 		return;
-	clock_sync_begin_burst(&n->clock);
+	clock_sync_begin_burst(&n->clock, barrier_burst(&run->barrier));
 	session_ping(n->session);
+}
+
+void
+run_begin_bursts(struct run *run)
+{
+	for (size_t i = barrier_next_burst(&run->barrier); i != BARRIER_NOBODY; i = barrier_next_burst(&run->barrier))
+		run_begin_burst(run, i);
 }
 
 void
@@ -133,7 +156,7 @@ run_on_armed(struct run *run, size_t i, const struct epoch *e)
 		run->stale++;
 		return;
 	}
-	run_begin_burst(run, i);
+	run_begin_bursts(run);
 }
 
 void
@@ -149,6 +172,7 @@ run_on_measured(struct run *run, size_t i)
 		return;
 	}
 	barrier_measured(&run->barrier, i, LS_MAX(e.rtt_ns, run->members[i].node->clock.burst_worst_ns));
+	run_begin_bursts(run);
 	check_armed(run);
 }
 
@@ -253,9 +277,7 @@ run_act_commit(struct run *run)
 	struct msg_commit m = { .epoch = run_epoch(run) };
 	char line[256];
 
-	for (size_t i = 0; i < run->member_count; i++)
-		if (!run->members[i].record.lost)
-			run_send(run, i, MSG_COMMIT, &m);
+	run_send_all(run, MSG_COMMIT, &m);
 	run->committed = run->barrier.committed = true;
 	run->progress_at = run->barrier.start;
 	run_set_deadline(run, LOOK_NS);
@@ -325,9 +347,7 @@ run_act_void(struct run *run)
 		snprintf(run->void_reason, sizeof(run->void_reason), "a node was lost before the start");
 	tally_reset(&run->answers, wanted);
 	free(wanted);
-	for (size_t i = 0; i < run->member_count; i++)
-		if (!run->members[i].record.lost)
-			run_send_void(run, i);
+	run_send_all(run, MSG_VOID, &(struct msg_void){ .epoch = run_epoch(run), .reason = run->void_reason });
 	run_save_attempt(run, run->void_reason);
 	run->redo = run->redo || run->committed || run->interrupted;
 	run->committed = false;

@@ -110,20 +110,35 @@ session_find(struct daemon *d, uint64_t number)
 	return NULL;
 }
 
-void
-session_send(struct session *s, enum msg_type type, const void *body)
+char *
+session_encode(enum msg_type type, const void *body, size_t *out_len)
 {
 	struct ls_err err = { 0 };
 	char *text = NULL;
+
+	if (msg_encode(type, body, &text, out_len, &err) == LS_OK)
+		return text;
+	ls_log(LS_LOG_ERROR, "message not sent", "type=%s why=\"%s\"", msg_info(type)->name, err.text);
+	return NULL;
+}
+
+void
+session_send_text(struct session *s, const char *text, size_t len)
+{
+	if (s != NULL && s->conn != NULL && text != NULL)
+		conn_send(s->conn, text, len);
+}
+
+void
+session_send(struct session *s, enum msg_type type, const void *body)
+{
 	size_t len = 0;
+	char *text;
 
 	if (s == NULL || s->conn == NULL)
 		return;
-	if (msg_encode(type, body, &text, &len, &err) != LS_OK) {
-		ls_log(LS_LOG_ERROR, "message not sent", "type=%s why=\"%s\"", msg_info(type)->name, err.text);
-		return;
-	}
-	conn_send(s->conn, text, len);
+	text = session_encode(type, body, &len);
+	session_send_text(s, text, len);
 	free(text);
 }
 

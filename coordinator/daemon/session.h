@@ -36,6 +36,13 @@ void session_accept(struct daemon *d, int fd, struct tls_ctx *tls);
 /* Sends a message; body: struct msg_<id>. One that is too large for a frame is logged and not sent. NULL-safe. */
 void session_send(struct session *s, enum msg_type type, const void *body);
 
+/*
+ * The same in two steps, for what many get: a thousand copies are encoded once. session_encode: heap, the caller frees it; NULL when it
+ * is too large for a frame, which is logged.
+ */
+char *session_encode(enum msg_type type, const void *body, size_t *out_len);
+void session_send_text(struct session *s, const char *text, size_t len);
+
 /* Sends an error message with err's text, logs it and ends the session. */
 void session_fail(struct session *s, const struct ls_err *err);
 

@@ -16,15 +16,19 @@ struct lead_case {
 	int64_t rtt_ns;
 	unsigned timeouts;
 	int64_t lead_ns, margin_ns;
+	size_t nodes;
 };
 
 static const struct lead_case leads[] = {
-	{ "loopback", 100 * US, 0, 3200 * US, 200 * US },
-	{ "a slow network", 2 * MS, 0, 7 * MS, 2 * MS },
-	{ "no round trip known", 0, 0, 3 * MS, 200 * US },
-	{ "once too late", 100 * US, 1, 6400 * US, 200 * US },
-	{ "four times too late", 100 * US, 4, 51200 * US, 200 * US },
-	{ "never beyond twice the cap", 4 * NS_PER_S, 60, 8 * NS_PER_S + 3 * MS, 4 * NS_PER_S },
+	{ "loopback", 100 * US, 0, 3200 * US, 200 * US, 0 },
+	{ "a slow network", 2 * MS, 0, 7 * MS, 2 * MS, 0 },
+	{ "no round trip known", 0, 0, 3 * MS, 200 * US, 0 },
+	{ "once too late", 100 * US, 1, 6400 * US, 200 * US, 0 },
+	{ "four times too late", 100 * US, 4, 51200 * US, 200 * US, 0 },
+	{ "never beyond twice the cap", 4 * NS_PER_S, 60, 8 * NS_PER_S + 3 * MS, 4 * NS_PER_S, 0 },
+	{ "few nodes cost nothing extra", 100 * US, 0, 3200 * US, 200 * US, 16 },
+	{ "2,016 nodes", 100 * US, 0, 203200 * US, 50200 * US, 2016 },
+	{ "2,016 nodes, once too late", 100 * US, 1, 406400 * US, 50200 * US, 2016 },
 };
 
 static void
@@ -32,7 +36,9 @@ test_lead_and_margin(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(leads); i++) {
-		struct barrier b = { .worst_rtt_ns = leads[i].rtt_ns, .timeouts = leads[i].timeouts };
+		struct barrier b = {
+			.worst_rtt_ns = leads[i].rtt_ns, .timeouts = leads[i].timeouts, .nodes = leads[i].nodes
+		};
 
 		if (barrier_lead_ns(&b) != leads[i].lead_ns)
 			fail_msg("%s: lead %lld, wanted %lld", leads[i].name, (long long)barrier_lead_ns(&b),
@@ -40,6 +46,54 @@ test_lead_and_margin(void **state)
 		if (barrier_margin_ns(&b) != leads[i].margin_ns)
 			fail_msg("%s: margin %lld, wanted %lld", leads[i].name, (long long)barrier_margin_ns(&b),
 			    (long long)leads[i].margin_ns);
+	}
+}
+
+static void
+test_bursts_take_turns(void **state)
+{
+	struct barrier b;
+	bool wanted[20];
+
+	(void)state;
+	for (size_t i = 0; i < 20; i++)
+		wanted[i] = i != 3;
+	barrier_init(&b, 20);
+	barrier_begin(&b, wanted);
+	assert_int_equal(barrier_burst(&b), 8);
+	assert_true(barrier_next_burst(&b) == BARRIER_NOBODY); /* nobody is armed */
+	for (size_t i = 20; i > 0; i--)
+		barrier_armed(&b, i - 1);
+	for (size_t k = 0; k < BARRIER_BURSTS_MAX; k++)
+		assert_int_equal(barrier_next_burst(&b), 19 - k);
+	assert_true(barrier_next_burst(&b) == BARRIER_NOBODY);
+	assert_true(barrier_measured(&b, 15, MS)); /* one done: the next one's turn */
+	assert_int_equal(barrier_next_burst(&b), 11);
+	assert_true(barrier_next_burst(&b) == BARRIER_NOBODY);
+	barrier_drop(&b, 10); /* lost before its turn, and one in its burst */
+	barrier_drop(&b, 19);
+	assert_int_equal(barrier_next_burst(&b), 9);
+	assert_true(barrier_next_burst(&b) == BARRIER_NOBODY);
+	barrier_begin(&b, NULL);
+	assert_true(barrier_next_burst(&b) == BARRIER_NOBODY);
+	barrier_armed(&b, 0);
+	assert_int_equal(barrier_next_burst(&b), 0);
+	barrier_fini(&b);
+}
+
+static void
+test_bursts_are_shorter_when_there_are_many(void **state)
+{
+	static const struct {
+		size_t nodes;
+		unsigned burst;
+	} cases[] = { { 1, 8 }, { 128, 8 }, { 256, 4 }, { 500, 3 }, { 4096, 3 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct barrier b = { .nodes = cases[i].nodes };
+
+		assert_int_equal(barrier_burst(&b), cases[i].burst);
 	}
 }
 
@@ -149,6 +203,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lead_and_margin),
+		cmocka_unit_test(test_bursts_take_turns),
+		cmocka_unit_test(test_bursts_are_shorter_when_there_are_many),
 		cmocka_unit_test(test_ready_when_all_are_armed_and_measured),
 		cmocka_unit_test(test_lost_nodes_are_not_waited_for),
 		cmocka_unit_test(test_commit_wait_or_give_up),

@@ -53,7 +53,7 @@ test_a_burst_goes_on_by_itself_and_ends(void **state)
 	int64_t at = 1000000;
 
 	(void)state;
-	clock_sync_begin_burst(&cs);
+	clock_sync_begin_burst(&cs, CLOCK_SYNC_BURST);
 	for (int i = 0; i < CLOCK_SYNC_BURST - 1; i++, at += 1000)
 		assert_int_equal(exchange(&cs, at, 500), CLOCK_SYNC_PING);
 	assert_int_equal(exchange(&cs, at, 500), CLOCK_SYNC_BURST_DONE);
@@ -110,7 +110,7 @@ test_a_dropped_connection_keeps_the_window_a_new_agent_does_not(void **state)
 	exchange(&cs, 1000, 100);
 	ping = clock_sync_ping(&cs, (struct ls_mono){ 2000 });
 	pong = answer(&ping, 100);
-	clock_sync_begin_burst(&cs);
+	clock_sync_begin_burst(&cs, CLOCK_SYNC_BURST);
 	clock_sync_disconnected(&cs);
 	assert_int_equal(cs.burst_left, 0);
 	assert_int_equal(clock_sync_pong(&cs, &pong, (struct ls_mono){ 2100 }, &next, NULL), LS_E_PROTO);
