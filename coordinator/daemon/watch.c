@@ -8,7 +8,10 @@
 #include "coordinator/daemon/operator.h"
 #include "coordinator/daemon/progress.h"
 
-#define LIVE_NS          (300 * NS_PER_MS)
+#define LIVE_NS (300 * NS_PER_MS)
+#define NODES_FEW                                                                                                      \
+	64 /* a line for people carries the nodes' counters of no more than so many: 2,000 lines may come at once */
+#define LIVE_NODES       500          /* with every so many nodes live events come more rarely */
 #define LIVE_PENDING_MAX (256U << 10) /* a watcher that reads slowly gets fewer live events, never fewer others */
 
 static const char *
@@ -93,28 +96,45 @@ fill_event(const struct run *run, const char *text, struct msg_run_event *e)
 	};
 	if (run->stage == STAGE_RUNNING || run->stage == STAGE_COLLECTING)
 		fill_progress(run, e);
-	if (run->stage != STAGE_ENDED && run->member_count > 0)
+	if (run->stage != STAGE_ENDED && run->member_count > 0 && (text == NULL || run->member_count <= NODES_FEW))
 		fill_nodes(run, e);
+}
+
+/* Once for all watchers. Without the nodes if they are too many for a frame: the rest must not be lost. */
+static char *
+encode_event(struct msg_run_event *e, size_t *len)
+{
+	char *text = NULL;
+
+	if (msg_encode(MSG_RUN_EVENT, e, &text, len, NULL) == LS_OK)
+		return text;
+	free(e->nodes);
+	e->nodes = NULL;
+	e->nodes_count = 0;
+	return session_encode(MSG_RUN_EVENT, e, len);
 }
 
 static void
 tell(struct run *run, const char *text, struct session *only, bool live)
 {
 	struct msg_run_event e;
+	size_t len = 0;
+	char *event;
 
 	if (run->watcher_count == 0 && only == NULL)
 		return;
 	if (run->check_only)
 		return;
 	fill_event(run, text, &e);
-	if (only != NULL)
-		session_send(only, MSG_RUN_EVENT, &e);
+	event = encode_event(&e, &len);
+	session_send_text(only, event, len);
 	for (size_t i = 0; only == NULL && i < run->watcher_count; i++) {
 		struct session *s = run->watchers[i];
 
 		if (!s->quiet && !(live && conn_output_pending(s->conn) > LIVE_PENDING_MAX))
-			session_send(s, MSG_RUN_EVENT, &e);
+			session_send_text(s, event, len);
 	}
+	free(event);
 	free(e.nodes);
 }
 
@@ -138,7 +158,7 @@ watch_pace(struct run *run)
 	if (!live)
 		loop_timer_cancel(run->live);
 	else if (!loop_timer_armed(run->live))
-		loop_timer_set(run->live, LIVE_NS);
+		loop_timer_set(run->live, LIVE_NS * (int64_t)(1 + run->member_count / LIVE_NODES));
 }
 
 void
