@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/base/log.h"
@@ -14,8 +15,9 @@
 #include "coordinator/daemon/session.h"
 #include "proto/codec/msg.h"
 
-#define SOCKET_MODE    0660
-#define SESSIONS_EXTRA 256 /* connections beyond nodes and operators: those that have not said hello yet */
+#define SOCKET_MODE     0660
+#define SESSIONS_EXTRA  256 /* connections beyond nodes and operators: those that have not said hello yet */
+#define DESCRIPTORS_OWN 64  /* store, logs, listeners, the loop */
 
 void
 daemon_write(struct daemon *d, loop_fn work, loop_fn done, void *arg)
@@ -37,10 +39,32 @@ daemon_read(struct daemon *d, loop_fn work, loop_fn done, void *arg)
 
 /* --- accepting ---------------------------------------------------------------------------------------------------------------- */
 
+/* Connections at most: those that have not said hello yet come on top. */
+static size_t
+sessions_max(const struct daemon *d)
+{
+	return d->config->max_nodes + d->config->max_operators + SESSIONS_EXTRA;
+}
+
 static bool
 is_full(const struct daemon *d)
 {
-	return d->session_count >= d->config->max_nodes + d->config->max_operators + SESSIONS_EXTRA;
+	return d->session_count >= sessions_max(d);
+}
+
+/* Shells and old units give 1,024 descriptors. */
+static void
+raise_descriptors(const struct daemon *d)
+{
+	rlim_t wanted = sessions_max(d) + DESCRIPTORS_OWN;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = LS_MIN(wanted, limit.rlim_max);
+	if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted)
+		ls_log(LS_LOG_INFO, "not enough descriptors for max_nodes", "have=%llu wanted=%llu",
+		    (unsigned long long)limit.rlim_cur, (unsigned long long)wanted);
 }
 
 static void
@@ -136,6 +160,7 @@ server_open(const struct lockstepd_config *config, struct daemon **out, struct l
 	d->config = config;
 	read_boot_id(d->boot_id, sizeof(d->boot_id));
 	registry_init(&d->registry, config->max_nodes);
+	raise_descriptors(d);
 	rc = loop_new(&d->loop, err);
 	if (rc == LS_OK)
 		rc = open_store(d, err);
