@@ -85,15 +85,19 @@ static enum ls_rc
 name_error(const char *name, struct ls_err *err)
 {
 	char text[sizeof(err->text)];
-	unsigned long line;
-	int used = 0;
+	static const char before[] = "line ";
+	const char *number, *rest;
 
 	if (err == NULL)
 		return LS_E_INVALID;
-	if (sscanf(err->text, "line %lu: %n", &line, &used) != 1 || used == 0)
+	number = err->text + sizeof(before) - 1;
+	if (strncmp(err->text, before, sizeof(before) - 1) != 0)
 		return ls_err_wrap(err, "%s", name);
-	snprintf(text, sizeof(text), "%s", err->text + used);
-	return ls_err_set(err, err->rc, "%s:%lu: %s", name, line, text);
+	rest = number + strspn(number, "0123456789");
+	if (rest == number || strncmp(rest, ": ", 2) != 0)
+		return ls_err_wrap(err, "%s", name);
+	snprintf(text, sizeof(text), "%.*s%s", (int)(rest - number), number, rest);
+	return ls_err_set(err, err->rc, "%s:%s", name, text);
 }
 
 enum ls_rc

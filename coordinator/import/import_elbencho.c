@@ -293,14 +293,13 @@ static enum ls_rc
 finish(struct elbencho *e, struct ls_err *err)
 {
 	enum ls_rc rc = LS_OK;
-	size_t last = e->title;
 	size_t services = e->services;
 
 	if (!e->open)
 		return LS_OK;
 	if (e->count == 0)
 		return import_error(err, e->title, "elbencho's table has titles and no phase: nothing was run");
-	last = e->phases[e->count - 1].end;
+	size_t last = e->phases[e->count - 1].end;
 	if (services > 0)
 		rc = keep_master(e, err);
 	if (rc != LS_OK)

@@ -136,7 +136,8 @@ node_name(json_t *jobs, size_t at, bool with_job, enum fio_direction d, char *bu
 	snprintf(base, sizeof(base), "%s%s%.200s", host != NULL ? host : "local", with_job ? "/" : "",
 	    with_job ? import_fio_job_name(job) : "");
 	import_copy(buf, len - strlen(tail), base, strlen(base));
-	strcat(buf, tail);
+	size_t used = strlen(buf);
+	snprintf(buf + used, len - used, "%s", tail);
 }
 
 static void

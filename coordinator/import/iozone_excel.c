@@ -12,10 +12,8 @@ static enum iozone_test
 title_of(const char *line)
 {
 	static const char tail[] = " report\"";
-	size_t len = strlen(line);
-
 	line += strspn(line, " \t");
-	len = strlen(line);
+	size_t len = strlen(line);
 	if (line[0] != '"' || len < sizeof(tail) || strcmp(line + len - (sizeof(tail) - 1), tail) != 0)
 		return IOZONE_TESTS;
 	len -= sizeof(tail);

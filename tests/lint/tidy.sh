@@ -17,6 +17,8 @@ skip bugprone-easily-swappable-parameters
 skip bugprone-reserved-identifier
 skip cert-dcl37-c
 skip cert-dcl51-cpp
+# The size of a list's element that is a pointer; gcc's -Wsizeof-pointer-memaccess knows the mistakes.
+skip bugprone-sizeof-expression
 # gcc's -Wconversion and -Wsign-conversion are stricter where it matters and silent on constants.
 skip bugprone-implicit-widening-of-multiplication-result
 skip bugprone-narrowing-conversions
