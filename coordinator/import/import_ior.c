@@ -120,8 +120,8 @@ add_remarks(struct ior *o, struct phase_result *phase)
 	if (o->partial > 0)
 		import_phase_warn(phase, "%zu calls moved less than was asked", o->partial);
 	for (size_t i = 0; i < o->remark_count; i++)
-		import_phase_warn(
-		    phase, "IOR warned%s: %s", o->remarks[i].count > 1 ? " more than once" : "", o->remarks[i].text);
+		import_phase_warn(phase, "IOR warned%s: %s", o->remarks[i].count > 1 ? " more than once" : "",
+		    o->remarks[i].count > 1 ? o->remarks[i].text : o->remarks[i].first);
 	if (!isnan(o->stonewall[2])) {
 		import_phase_metric(phase, "stonewall: fewest accesses of a task", o->stonewall[0], "op");
 		import_phase_metric(phase, "stonewall: most accesses of a task", o->stonewall[1], "op");

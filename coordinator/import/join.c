@@ -97,8 +97,8 @@ move_doc(struct results *to, struct results *from)
 		to->run.origin->last_line = from->run.origin->last_line;
 }
 
-/* Versions that differ measure differently: that stands with the numbers. */
-static void
+/* Versions that differ measure differently: that stands with the numbers. Do they? */
+static bool
 warn_versions(struct results *doc, const struct import_set *set)
 {
 	const char *first = set->docs[0]->run.origin->version;
@@ -114,7 +114,34 @@ warn_versions(struct results *doc, const struct import_set *set)
 		    "compared",
 		    doc->run.origin->tool, first != NULL ? first : "unknown", set->docs[0]->nodes[0].name,
 		    v != NULL ? v : "unknown", set->docs[i]->nodes[0].name);
-		return;
+		return true;
+	}
+	return false;
+}
+
+/* Tests that versions of a tool measure alike, with care. Of bonnie++ 1.03 and 1.9x all others differ: lockstep-import(7). */
+static const struct {
+	const char *tool, *test;
+} alike[] = {
+	{ "bonnie++", "get_block" },
+	{ "bonnie++", "seq_stat" },
+	{ "bonnie++", "ran_stat" },
+};
+
+static void
+mark_mixed_phases(struct results *doc)
+{
+	for (size_t p = 0; p < doc->phases_count; p++) {
+		struct phase_result *phase = &doc->phases[p];
+		bool same = false;
+
+		for (size_t i = 0; i < ARRAY_LEN(alike); i++)
+			same |= strcmp(alike[i].tool, doc->run.origin->tool) == 0 &&
+			    strcmp(alike[i].test, phase->imported->test) == 0;
+		if (!same && phase->nodes_count > 1)
+			import_phase_warn(phase,
+			    "versions that may measure it differently are side by side: no sum of these means "
+			    "anything");
 	}
 }
 
@@ -133,7 +160,7 @@ import_join(struct import_set *set, struct ls_err *err)
 	struct results *doc = import_doc(&made, o->tool, o->version, o->format, (size_t)o->first_line - 1);
 	uint64_t hash = 0xcbf29ce484222325ULL;
 
-	warn_versions(doc, set);
+	bool mixed = warn_versions(doc, set);
 	for (size_t i = 0; i < set->count; i++) {
 		for (const char *p = set->docs[i]->run.id; *p != '\0'; p++)
 			hash = (hash ^ (unsigned char)*p) * 0x100000001b3ULL;
@@ -146,6 +173,8 @@ import_join(struct import_set *set, struct ls_err *err)
 	char title[64];
 	snprintf(title, sizeof(title), "%zu machines together", doc->nodes_count);
 	import_title(doc, title);
+	if (mixed)
+		mark_mixed_phases(doc);
 	import_label_sums(doc);
 	import_set_free(set);
 	*set = made;

@@ -19,12 +19,14 @@ struct csv {
 	const char *node;
 };
 
-/* A field; what begins like a formula is harmless as the program that writes these names allows no such first character. */
+/* A field. Names of imported runs come from anywhere: what begins like a formula of a spreadsheet gets an apostrophe. */
 static void
 add_field(struct sink *out, const char *text)
 {
 	if (text == NULL)
 		return;
+	if (text[0] != '\0' && strchr("=+-@", text[0]) != NULL && strlen(text) > 1)
+		sink_add(out, "'", 1);
 	if (strpbrk(text, ",\"\r\n") == NULL) {
 		sink_add(out, text, strlen(text));
 		return;
@@ -42,7 +44,9 @@ row_begin(const struct csv *csv, const char *metric)
 	add_field(csv->out, csv->phase->name);
 	sink_printf(csv->out, ",%" PRIu64 ",", csv->phase->repetition);
 	add_field(csv->out, csv->node);
-	sink_printf(csv->out, ",%s,", metric);
+	sink_printf(csv->out, ",");
+	add_field(csv->out, metric);
+	sink_printf(csv->out, ",");
 }
 
 static void
@@ -179,6 +183,25 @@ rows_node(const struct csv *csv, const struct node_result *node)
 	rows_by_op(csv, &node->by_op);
 }
 
+static void
+rows_metrics(const struct csv *csv, const struct metric *metrics, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		row_f64(csv, metrics[i].name, metrics[i].value, metrics[i].unit);
+}
+
+static void
+rows_imported(const struct csv *csv)
+{
+	const struct imported_phase *imported = csv->phase->imported;
+
+	if (imported == NULL)
+		return;
+	row_u64(csv, "file_size", imported->file_size, "B");
+	row_u64(csv, "record_size", imported->record_size, "B");
+	rows_metrics(csv, imported->metrics, imported->metrics_count);
+}
+
 static enum ls_rc
 render_csv(const struct results *results, struct sink *out, struct ls_err *err)
 {
@@ -188,9 +211,11 @@ render_csv(const struct results *results, struct sink *out, struct ls_err *err)
 		struct csv csv = { .out = out, .phase = &results->phases[p], .node = ALL_NODES };
 
 		rows_aggregate(&csv);
+		rows_imported(&csv);
 		for (size_t n = 0; n < csv.phase->nodes_count; n++) {
 			csv.node = csv.phase->nodes[n].node;
 			rows_node(&csv, &csv.phase->nodes[n]);
+			rows_metrics(&csv, csv.phase->nodes[n].metrics, csv.phase->nodes[n].metrics_count);
 		}
 	}
 	return LS_OK;

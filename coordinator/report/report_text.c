@@ -123,6 +123,10 @@ static enum ls_rc
 render_text(const struct results *results, struct sink *out, struct ls_err *err)
 {
 	(void)err;
+	if (results->run.origin != NULL) {
+		text_import(out, results);
+		return LS_OK;
+	}
 	header(out, results);
 	for (size_t p = 0; p < results->phases_count; p++) {
 		sink_printf(out, "\n");

@@ -59,4 +59,7 @@ void text_phase(struct sink *out, const struct results *results, const struct ph
 /* Mean, deviation, interval and median over the repetitions; nothing when there was only one. */
 void text_repetitions(struct sink *out, const struct results *results);
 
+/* The whole report of an imported run, less its footer. results->run.origin is there. */
+void text_import(struct sink *out, const struct results *results);
+
 #endif

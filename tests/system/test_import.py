@@ -149,3 +149,36 @@ def test_imports_can_be_reported(tmp_path):
                               check=False)
         assert done.returncode == 0, done.stderr
         assert b"put_block" in done.stdout
+
+
+# --- the four published measurements, shown as reports in tests/golden/published -------------------------------------
+
+PUBLISHED = {
+    "ocfs2-ext3-iozone.txt": [],
+    "ltc-iozone-ext2-ext3-jfs-reiserfs.txt": [],
+    "three-machines-ocfs2-iscsi-bonnie.txt": ["--together"],
+    "zfs-iozone-crystaldiskmark.txt": [],
+}
+
+
+def report_of(document, folder):
+    path = os.path.join(folder, "one.json")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(document, f)
+    return subprocess.run([LOCKSTEP, "report", path], stdout=subprocess.PIPE, check=True).stdout.decode()
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_measurements_are_shown_as_they_were(name, tmp_path, monkeypatch):
+    """LOCKSTEP_GOLDEN=write writes the reports anew."""
+    path = shared_path(name)
+    if path is None:
+        pytest.skip("the shared files are not here")
+    monkeypatch.chdir(os.path.dirname(path))
+    got = "\n".join(report_of(d, tmp_path) for d in documents_of(*PUBLISHED[name], name))
+    golden = os.path.join(ROOT, "tests", "golden", "published", name)
+    if os.environ.get("LOCKSTEP_GOLDEN") == "write":
+        with open(golden, "w", encoding="utf-8") as f:
+            f.write(got)
+    with open(golden, encoding="utf-8") as f:
+        assert got == f.read()
