@@ -35,7 +35,9 @@ static const struct option_row rows[] = {
 /* A side with what it owns. */
 struct side {
 	char *label;
-	struct results **runs;
+	struct document_list *lists; /* what its words brought */
+	size_t lists_count;
+	const struct results **runs; /* the documents in these; the array is owned */
 	size_t count;
 };
 
@@ -50,28 +52,49 @@ sides_free(struct sides *sides)
 	for (size_t s = 0; s < sides->count; s++) {
 		struct side *side = &sides->items[s];
 
-		for (size_t r = 0; r < side->count; r++) {
-			field_struct_fini(&results_desc, side->runs[r]);
-			free(side->runs[r]);
-		}
+		for (size_t l = 0; l < side->lists_count; l++)
+			field_struct_fini(&document_list_desc, &side->lists[l]);
+		free(side->lists);
 		free(side->runs);
 		free(side->label);
 	}
 	free(sides->items);
 }
 
+static struct side *
+new_side(struct sides *sides)
+{
+	sides->items = ls_grow(sides->items, sides->count, sizeof(*sides->items));
+	sides->items[sides->count] = (struct side){ 0 };
+	return &sides->items[sides->count++];
+}
+
+static void
+take_list(struct side *side, struct document_list *list)
+{
+	for (size_t d = 0; d < list->docs_count; d++) {
+		side->runs = ls_grow(side->runs, side->count, sizeof(const struct results *));
+		side->runs[side->count++] = &list->docs[d];
+	}
+	side->lists = ls_grow(side->lists, side->lists_count, sizeof(*side->lists));
+	side->lists[side->lists_count++] = *list;
+}
+
+/* One run; "FILE#NAME" may name several of one name, which are repeats. */
 static enum ls_rc
 add_run(const struct cli *cli, struct side *side, const char *what, struct ls_err *err)
 {
-	struct results *run = ls_calloc(1, sizeof(*run));
-	enum ls_rc rc = document_load(cli, what, run, err);
+	struct document_list list;
+	enum ls_rc rc = documents_load(cli, what, &list, err);
 
-	if (rc != LS_OK) {
-		free(run);
+	if (rc != LS_OK)
+		return rc;
+	if (list.docs_count > 1 && strchr(what, '#') == NULL) {
+		rc = documents_too_many(what, &list, err);
+		field_struct_fini(&document_list_desc, &list);
 		return rc;
 	}
-	side->runs = ls_grow(side->runs, side->count, sizeof(*side->runs));
-	side->runs[side->count++] = run;
+	take_list(side, &list);
 	return LS_OK;
 }
 
@@ -81,11 +104,9 @@ add_side(const struct cli *cli, struct sides *sides, const char *word, struct ls
 {
 	const char *equals = strchr(word, '=');
 	const char *rest = equals == NULL ? word : equals + 1;
+	struct side *side = new_side(sides);
 	enum ls_rc rc = LS_OK;
 
-	sides->items = ls_grow(sides->items, sides->count, sizeof(*sides->items));
-	struct side *side = &sides->items[sides->count++];
-	*side = (struct side){ 0 };
 	if (equals != NULL && equals != word)
 		side->label = ls_strndup(word, (size_t)(equals - word));
 	else if (sides->count <= 26)
@@ -102,6 +123,46 @@ add_side(const struct cli *cli, struct sides *sides, const char *word, struct ls
 	}
 	if (rc == LS_OK && side->count == 0)
 		rc = ls_err_set(err, LS_E_INVALID, "\"%s\" names no run", word);
+	return rc;
+}
+
+static struct side *
+find_side(const struct sides *sides, const char *label)
+{
+	for (size_t s = 0; s < sides->count; s++)
+		if (strcmp(sides->items[s].label, label) == 0)
+			return &sides->items[s];
+	return NULL;
+}
+
+/* All runs of one file: a side for each name; runs of one name are repeats. */
+static enum ls_rc
+add_file(const struct cli *cli, struct sides *sides, const char *what, struct ls_err *err)
+{
+	struct document_list list;
+	enum ls_rc rc = documents_load(cli, what, &list, err);
+
+	if (rc != LS_OK)
+		return rc;
+	for (size_t d = 0; d < list.docs_count; d++) {
+		struct document_list one;
+		const char *name = document_short_name(&list.docs[d]);
+		struct side *side = find_side(sides, name);
+
+		if (side == NULL) {
+			side = new_side(sides);
+			side->label = ls_strdup(name);
+		}
+		field_struct_init(&document_list_desc, &one);
+		one.docs = ls_calloc(1, sizeof(*one.docs));
+		one.docs_count = 1;
+		one.docs[0] = list.docs[d];
+		take_list(side, &one);
+	}
+	list.docs_count = 0; /* their contents have changed hands */
+	field_struct_fini(&document_list_desc, &list);
+	if (sides->count < 2)
+		rc = ls_err_set(err, LS_E_INVALID, "%s holds runs of one name only: nothing to compare with", what);
 	return rc;
 }
 
@@ -158,7 +219,7 @@ compare_sides(const struct sides *sides, const struct compare_metric *metric, si
 	for (size_t s = 0; s < sides->count; s++) {
 		const struct side *side = &sides->items[s];
 
-		list[s] = (struct compare_side){ side->label, (const struct results *const *)side->runs, side->count };
+		list[s] = (struct compare_side){ side->label, side->runs, side->count };
 	}
 	compare_runs(list, sides->count, metric, subject, out);
 	free(list);
@@ -222,7 +283,9 @@ run_compare(const struct cli *cli, const void *opaque, const struct option_texts
 	enum ls_rc rc = find_metric(options->metric, &metric, &err);
 	if (rc == LS_OK && options->fail_if_slower != NULL)
 		rc = parse_tolerance(options->fail_if_slower, &tolerance, &err);
-	for (size_t w = 0; rc == LS_OK && w < words->count; w++)
+	if (rc == LS_OK && words->count == 1)
+		rc = add_file(cli, &sides, words->items[0], &err);
+	for (size_t w = 0; rc == LS_OK && words->count > 1 && w < words->count; w++)
 		rc = add_side(cli, &sides, words->items[w], &err);
 	if (rc == LS_OK)
 		rc = find_subject(&sides, options->of, &subject, &err);
@@ -252,12 +315,13 @@ metrics_help(struct sink *out)
 const struct cmd cmd_compare = {
 	.name = "compare",
 	.summary = "ratios of runs, with intervals and a verdict where there are repeats",
-	.synopsis = "SIDE SIDE... [--metric METRIC] [--of SIDE] [--fail-if-slower PERCENT]",
+	.synopsis = "SIDE SIDE...|FILE [--metric METRIC] [--of SIDE] [--fail-if-slower PERCENT]",
 	.help = "Compares runs phase by phase. A SIDE is a run or a results file, as for \"lockstep report\"; several "
 		"of them\n"
 		"separated by commas are repeats of the same; LABEL=... gives the side a name. Ratios are percent of "
 		"the first\n"
-		"side. With repeats on both sides (also those of \"repeat\" in a job) each ratio has a 95 % interval "
+		"side. One FILE with several runs in it is compared with itself, name by name. With repeats on both "
+		"sides (also those of \"repeat\" in a job) each ratio has a 95 % interval "
 		"and a verdict.\n"
 		"In what the runs differ stands above the table. Exit status 4: slower, see --fail-if-slower.\n"
 		"\n"
@@ -265,11 +329,12 @@ const struct cmd cmd_compare = {
 		"  lockstep compare before.json after.json\n"
 		"  lockstep compare old=a1.json,a2.json,a3.json new=b1.json,b2.json,b3.json --fail-if-slower 5%\n"
 		"  lockstep compare ext2=e2.json ext3=e3.json jfs=jfs.json --of jfs\n"
+		"  lockstep compare published-tables.txt --of jfs\n"
 		"  lockstep compare 01k7 last --metric p99 --json - | jq .means",
 	.more_help = metrics_help,
 	.options = rows,
 	.options_size = sizeof(struct compare_cmd_options),
-	.min_words = 2,
+	.min_words = 1,
 	.max_words = 100,
 	.run = run_compare,
 };

@@ -25,16 +25,21 @@ run_report(const struct cli *cli, const void *opaque, const struct option_texts 
 	const struct report_options *options = opaque;
 	const char *what = words->count > 0 ? words->items[0] : "last";
 	const struct report_format *format;
-	struct results results;
+	struct document_list list;
 	struct ls_err err;
 
 	if (output_format(options->format != NULL ? options->format : "text", &format, &err) != LS_OK)
 		return cli_fail_err(&err);
-	enum ls_rc rc = document_load(cli, what, &results, &err);
+	enum ls_rc rc = documents_load(cli, what, &list, &err);
 	if (rc != LS_OK)
 		return rc == LS_E_INVALID ? cli_fail_err(&err) : cli_fail(CLI_FAILED, "%s", err.text);
-	rc = results_write(&results, format, options->output, &err);
-	field_struct_fini(&results_desc, &results);
+	if (list.docs_count > 1)
+		rc = documents_too_many(what, &list, &err);
+	else
+		rc = results_write(&list.docs[0], format, options->output, &err);
+	field_struct_fini(&document_list_desc, &list);
+	if (rc == LS_E_INVALID)
+		return cli_fail_err(&err);
 	return rc == LS_OK ? CLI_OK : cli_fail(CLI_FAILED, "%s", err.text);
 }
 
@@ -50,15 +55,18 @@ const struct cmd cmd_report = {
 	.name = "report",
 	.summary = "print the results of a run, or of a results file",
 	.synopsis = "[RUN|FILE] [--format FORMAT] [--output FILE]",
-	.help = "Prints what a run has measured. RUN is a run's id, a unique beginning of it, or \"last\" (the "
-		"default) for the\n"
-		"newest run; FILE is a results file that \"lockstep run --json FILE\" wrote, and needs no lockstepd.\n"
-		"\n"
-		"examples:\n"
-		"  lockstep report\n"
-		"  lockstep report 01k --format csv --output run.csv\n"
-		"  lockstep report out.json\n"
-		"  lockstep report --format bonnie-csv | bon_csv2html > bonnie.html",
+	.help =
+	    "Prints what a run has measured. RUN is a run's id, a unique beginning of it, or \"last\" (the "
+	    "default) for the\n"
+	    "newest run; FILE is a results file that \"lockstep run --json FILE\" wrote, or the output of another tool "
+	    "as\n"
+	    "\"lockstep import\" reads it, and needs no lockstepd; FILE#NAME or FILE#2 is one of several runs in it.\n"
+	    "\n"
+	    "examples:\n"
+	    "  lockstep report\n"
+	    "  lockstep report 01k --format csv --output run.csv\n"
+	    "  lockstep report out.json\n"
+	    "  lockstep report --format bonnie-csv | bon_csv2html > bonnie.html",
 	.more_help = formats_help,
 	.options = rows,
 	.options_size = sizeof(struct report_options),

@@ -1,5 +1,5 @@
 /*
- * Results documents by what an operator calls them: a run of lockstepd, or a file.
+ * Results documents by what an operator calls them: a run of lockstepd, a results file, or the output of another tool.
  */
 #ifndef LS_COORDINATOR_CLI_DOCUMENTS_H
 #define LS_COORDINATOR_CLI_DOCUMENTS_H
@@ -8,12 +8,24 @@
 #include "coordinator/cli/cmd.h"
 #include "proto/model/results.h"
 
+#include "common/base/field_decl.h"
+#include "coordinator/cli/documents.def"
+#include "common/base/field_undef.h"
+
 /*
- * Reads the document of a run (its id, a unique beginning, or "last"; NULL is "last") from lockstepd, or that of a file (needs no
- * lockstepd). out is ended with field_struct_fini(&results_desc, out). Errors: LS_E_INVALID when it is no results document; others
- * as client_open, client_export and file_read.
+ * Reads what belongs to a word: the document of a run (its id, a unique beginning, or "last"; NULL is "last") from lockstepd; or
+ * that of a file (needs no lockstepd), which may be a results document, a list of them, or what another tool has printed, with
+ * any number of runs in it. FILE#NAME takes only the runs of that name, FILE#2 the second one. *out is ended with
+ * field_struct_fini(&document_list_desc, out) and holds at least one. Errors: LS_E_INVALID when it is nothing of this, LS_E_NOTFOUND
+ * when there is no such run in the file; others as client_open, client_export and file_read.
  */
-enum ls_rc document_load(
-    const struct cli *cli, const char *what, struct results *out, struct ls_err *err) LS_MUST_CHECK;
+enum ls_rc documents_load(
+    const struct cli *cli, const char *what, struct document_list *out, struct ls_err *err) LS_MUST_CHECK;
+
+/* The name of a document's run without the name of the tool before it ("iozone: ext2" is "ext2"). Borrowed from doc. */
+const char *document_short_name(const struct results *doc);
+
+/* Error for a list in a place where one run can stand: names the runs in it. Returns LS_E_INVALID. */
+enum ls_rc documents_too_many(const char *what, const struct document_list *list, struct ls_err *err);
 
 #endif

@@ -9,22 +9,23 @@
 #define TOO_SHORT_NS (NS_PER_S / 2)
 #define PER_N        1024 /* files that bonnie++ counts as one */
 
+/* Phases that do as bonnie++ does come first, then the nearest of lockstep's own; names of imports stand between. */
 const char *const bonnie_io_kinds[BONNIE_IO] = {
-	"byte-write",
-	"write",
+	"char-write putc",
+	"block-out put_block write",
 	"bonnie-rewrite rewrite",
-	"byte-read",
-	"read",
+	"char-read getc",
+	"block-in get_block read",
 	"seeks random-read",
 };
 
 const char *const bonnie_file_kinds[BONNIE_FILES] = {
-	"create",
-	"stat",
-	"delete",
-	"random-create",
-	"random-stat",
-	"random-delete",
+	"create seq_create",
+	"stat seq_stat",
+	"delete seq_del",
+	"random-create ran_create",
+	"random-stat ran_stat",
+	"random-delete ran_del",
 };
 
 const struct phase_result *
@@ -66,7 +67,7 @@ const char *
 bonnie_name(const struct results *results, size_t node, char *buf, size_t len)
 {
 	if (node == REPORT_ALL)
-		snprintf(buf, len, "(all %zu)", results->nodes_count);
+		snprintf(buf, len, results->run.origin != NULL ? "(sum %zu)" : "(all %zu)", results->nodes_count);
 	else
 		snprintf(buf, len, "%s", results->nodes[node].name);
 	for (char *p = buf; *p != '\0'; p++)
@@ -102,6 +103,9 @@ bonnie_files(const struct results *results, const struct phase_result *phase, si
 {
 	uint64_t files = phase->spec.files * job_phase_workers(&results->run.job, &phase->spec);
 
+	buf[0] = '\0';
+	if (phase->imported != NULL)
+		return buf; /* not told */
 	if (node == REPORT_ALL)
 		files *= phase->nodes_count;
 	if (files % PER_N == 0)

@@ -28,7 +28,7 @@ const char *bonnie_name(const struct results *results, size_t node, char *buf, s
 /* "64M", "2G", "1536k" or "100" (bytes); buf: 32 bytes. */
 const char *bonnie_size(uint64_t bytes, char *buf, size_t len);
 
-/* Thousands of files as -n counts them (1 = 1024 files); buf: 32 bytes. */
+/* Thousands of files as -n counts them (1 = 1024 files), "" for imports; buf: 32 bytes. */
 const char *bonnie_files(
     const struct results *results, const struct phase_result *phase, size_t node, char *buf, size_t len);
 

@@ -27,9 +27,24 @@ const char *const compare_verdict_names[COMPARE_VERDICT_COUNT + 1] = {
 
 /* --- metrics ------------------------------------------------------------------------------------------------------ */
 
+/* What an import has: the tool's own figure of all, else their labelled sum, else that of its only node. */
+static struct rate
+imported_rate(const struct phase_result *phase)
+{
+	const struct aggregate *a = &phase->aggregate;
+
+	if (isfinite(a->last_done.bytes_per_s) || isfinite(a->last_done.ops_per_s))
+		return a->last_done;
+	if (isfinite(a->sum_of_rates.bytes_per_s) || isfinite(a->sum_of_rates.ops_per_s) || phase->nodes_count != 1)
+		return a->sum_of_rates;
+	return (struct rate){ phase->nodes[0].bytes_per_s, phase->nodes[0].ops_per_s };
+}
+
 static bool
 in_bytes(const struct phase_result *phase)
 {
+	if (phase->imported != NULL)
+		return isfinite(imported_rate(phase).bytes_per_s);
 	return phase_kind_info((enum phase_kind)phase->kind)->unit == PHASE_BYTES;
 }
 
@@ -42,7 +57,9 @@ rate_of(const struct phase_result *phase, const struct rate *rate)
 static double
 value_last_done(const struct phase_result *phase)
 {
-	return rate_of(phase, &phase->aggregate.last_done);
+	struct rate rate = phase->imported != NULL ? imported_rate(phase) : phase->aggregate.last_done;
+
+	return rate_of(phase, &rate);
 }
 
 static double
@@ -123,7 +140,8 @@ same_test(const struct phase_result *a, const struct phase_result *b)
 static bool
 same_sizes(const struct phase_result *a, const struct phase_result *b)
 {
-	return report_file_size(a) == report_file_size(b) && report_record_size(a) == report_record_size(b);
+	return report_file_size(a) == report_file_size(b) && report_record_size(a) == report_record_size(b) &&
+	    report_processes(a) == report_processes(b);
 }
 
 static void
@@ -320,7 +338,8 @@ static void
 set_row(struct compare_row *row, const struct compare_sample *head, bool is_latency)
 {
 	const struct phase_result *phase = head->phase;
-	bool data = (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_DATA) != 0;
+	bool data =
+	    phase->imported != NULL || (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_DATA) != 0;
 
 	field_struct_init(&compare_row_desc, row);
 	free(row->test);
@@ -330,6 +349,7 @@ set_row(struct compare_row *row, const struct compare_sample *head, bool is_late
 	row->name = ls_strdup(phase->name);
 	row->unit = ls_strdup(is_latency ? "ns" : in_bytes(phase) ? "B/s" : "op/s");
 	row->file_size = data ? report_file_size(phase) : LS_UNKNOWN_U64;
+	row->processes = report_processes(phase);
 	row->record_size = data ? report_record_size(phase) : LS_UNKNOWN_U64;
 }
 
@@ -415,9 +435,17 @@ make_groups(struct comparison *c, const struct compare_side *sides, size_t count
 		for (size_t r = 0; r < sides[g].count; r++) {
 			group->runs = ls_grow(group->runs, group->runs_count, sizeof(*group->runs));
 			group->runs[group->runs_count++] = ls_strdup(sides[g].runs[r]->run.id);
-			group->repeats += LS_MAX(sides[g].runs[r]->run.job.repeat, 1U);
 		}
 	}
+}
+
+/* Runs of different tests on one side are no repeats of each other. */
+static void
+count_repeats(struct comparison *c)
+{
+	for (size_t g = 0; g < c->groups_count; g++)
+		for (size_t r = 0; r < c->rows_count; r++)
+			c->groups[g].repeats = LS_MAX(c->groups[g].repeats, c->rows[r].values[g].samples);
 }
 
 void
@@ -446,6 +474,7 @@ compare_runs(const struct compare_side *sides, size_t count, const struct compar
 		compare_row_differences(&differences, out, &m.rows[r], out->rows[r].name);
 	}
 	compare_differences_end(&differences, out, m.count);
+	count_repeats(out);
 	compare_note_spread(out);
 	make_means(out);
 	matrix_free(&m);

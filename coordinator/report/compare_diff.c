@@ -127,6 +127,25 @@ differ_spec(const struct pair *p)
 	}
 }
 
+/* Imports tell their sizes and nothing else that can be set side by side. */
+static void
+differ_sizes(const struct pair *p)
+{
+	const struct phase_result *a = p->sample[0]->phase;
+	const struct phase_result *b = p->sample[1]->phase;
+	char x[64];
+	char y[64];
+
+	if (report_file_size(a) != LS_UNKNOWN_U64 && report_file_size(b) != LS_UNKNOWN_U64)
+		differ(p, "file_size", units_format_size(report_file_size(a), x, sizeof(x)),
+		    units_format_size(report_file_size(b), y, sizeof(y)));
+	if (report_record_size(a) != LS_UNKNOWN_U64 && report_record_size(b) != LS_UNKNOWN_U64)
+		differ(p, "record_size", units_format_size(report_record_size(a), x, sizeof(x)),
+		    units_format_size(report_record_size(b), y, sizeof(y)));
+	if (a->nodes_count > 0 && b->nodes_count > 0)
+		differ_count(p, "number of nodes", a->nodes_count, b->nodes_count);
+}
+
 static void
 differ_streams(const struct pair *p)
 {
@@ -163,6 +182,10 @@ compare_row_differences(
 			p.sample[1] = &row->groups[g].items[s];
 			if (s > 0 && p.sample[1]->run == row->groups[g].items[s - 1].run)
 				continue; /* repetitions of one run have one job */
+			if (p.sample[0]->phase->imported != NULL || p.sample[1]->phase->imported != NULL) {
+				differ_sizes(&p);
+				continue;
+			}
 			differ_spec(&p);
 			differ_streams(&p);
 			differ(&p, "where the rates go to",
@@ -225,6 +248,18 @@ first_volume(const struct results *run)
 }
 
 static const char *
+get_tool(const struct results *run)
+{
+	return run->run.origin == NULL ? "lockstep" : run->run.origin->tool;
+}
+
+static const char *
+get_tool_version(const struct results *run)
+{
+	return run->run.origin == NULL ? NULL : run->run.origin->version;
+}
+
+static const char *
 get_build(const struct results *run)
 {
 	return run->run.lockstep.build;
@@ -269,6 +304,8 @@ static const struct {
 	const char *(*get)(const struct results *run);
 	bool is_fact; /* may be the very point of the comparison */
 } run_texts[] = {
+	{ "tool", get_tool, false },
+	{ "version of the tool", get_tool_version, false },
 	{ "version of lockstep", get_version, false },
 	{ "build of lockstep", get_build, true },
 	{ "file system", get_fs, true },

@@ -161,7 +161,9 @@ size_title(const struct compare_row *row, char *buf, size_t len)
 	char file[32];
 	char record[32];
 
-	if (row->file_size == LS_UNKNOWN_U64)
+	if (row->processes != LS_UNKNOWN_U64)
+		snprintf(buf, len, "%zu process%s", (size_t)row->processes, row->processes == 1 ? "" : "es");
+	else if (row->file_size == LS_UNKNOWN_U64)
 		snprintf(buf, len, "%s", row->name);
 	else if (row->record_size == LS_UNKNOWN_U64)
 		snprintf(buf, len, "%s", units_format_size(row->file_size, file, sizeof(file)));
@@ -176,7 +178,7 @@ compare_row_title(const struct compare_row *row, char *buf, size_t len)
 {
 	char size[80];
 
-	if (row->file_size == LS_UNKNOWN_U64)
+	if (row->file_size == LS_UNKNOWN_U64 && row->processes == LS_UNKNOWN_U64)
 		snprintf(buf, len, "%s", row->name);
 	else
 		snprintf(buf, len, "%s %s", row->name, size_title(row, size, sizeof(size)));
@@ -295,7 +297,7 @@ sides(const struct comparison *c, struct sink *out)
 		const struct compare_group *group = &c->groups[g];
 		char prefix[160];
 
-		snprintf(prefix, sizeof(prefix), "%-8s", group->label);
+		snprintf(prefix, sizeof(prefix), "%-7s ", group->label);
 		text_wrap(out, prefix, "%s; %zu node%s, %zu repeat%s; run %s%s", group->about, (size_t)group->nodes,
 		    group->nodes == 1 ? "" : "s", (size_t)group->repeats, group->repeats == 1 ? "" : "s",
 		    group->runs[0], group->runs_count > 1 ? " and others" : "");

@@ -44,6 +44,16 @@ iozone_kb(uint64_t bytes, char *buf, size_t len)
 	return buf;
 }
 
+const char *
+iozone_all(const struct results *results, char *buf, size_t len)
+{
+	if (results->run.origin != NULL)
+		snprintf(buf, len, "(sum %zu), each machine's own rate, added", results->nodes_count);
+	else
+		snprintf(buf, len, "(all %zu), work over last end minus first start", results->nodes_count);
+	return buf;
+}
+
 bool
 iozone_was_run(const struct report_rows *rows, int number)
 {

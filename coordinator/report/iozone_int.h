@@ -28,6 +28,9 @@ double iozone_kb_per_s(const struct report_cell *cell);
 /* Sizes in kB as iozone prints them; not whole: with decimals. buf: 32 bytes. */
 const char *iozone_kb(uint64_t bytes, char *buf, size_t len);
 
+/* What all machines together are called, and how their rate is made. buf: 96 bytes. */
+const char *iozone_all(const struct results *results, char *buf, size_t len);
+
 /* Was a test of that number run in any of the rows? */
 bool iozone_was_run(const struct report_rows *rows, int number);
 

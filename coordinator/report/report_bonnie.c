@@ -183,7 +183,7 @@ io_part(struct bonnie_table *t)
 	char version[80];
 
 	t->label = label_width(t, io_size);
-	snprintf(version, sizeof(version), "Version %s", t->results->run.lockstep.version);
+	snprintf(version, sizeof(version), "Version %s", report_version(t->results));
 	head_line(t, version, "------Sequential Output------ --Sequential Input- --Random-");
 	head_line(t, "", "-Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--");
 	head_line(t, "Name:Size etc", " /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP");
@@ -202,7 +202,7 @@ files_part(struct bonnie_table *t)
 	char version[80];
 
 	t->label = label_width(t, files_size);
-	snprintf(version, sizeof(version), "Version %s", t->results->run.lockstep.version);
+	snprintf(version, sizeof(version), "Version %s", report_version(t->results));
 	head_line(t, version, "------Sequential Create------ --------Random Create--------");
 	head_line(t, "", "-Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--");
 	head_line(t, "files:max:min", " /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP");
@@ -215,27 +215,50 @@ files_part(struct bonnie_table *t)
 	}
 }
 
-/* bonnie++ prints no table when something failed; here it must not pass for a whole one. */
+/* What limits the trust; bonnie++ prints no table when something failed, here it must not pass for a whole one. */
 static void
 unfinished(struct sink *out, const struct results *results)
 {
+	text_warnings(out, "", results->run.warnings, results->run.warnings_count);
 	for (size_t p = 0; p < results->phases_count; p++)
 		if (results->phases[p].state != PHASE_STATE_DONE)
 			text_wrap(out, "! ", "phase %s %s: its numbers are not whole", results->phases[p].name,
 			    field_enum_name(phase_state_names, results->phases[p].state));
 }
 
-static void
-legend(struct sink *out)
+static bool
+was_run(const struct report_rows *rows, const char *test)
 {
+	for (size_t r = 0; r < rows->count; r++) {
+		const struct phase_result *phase = report_row_find(&rows->items[r], test);
+
+		if (phase != NULL && phase->imported == NULL)
+			return true;
+	}
+	return false;
+}
+
+static void
+legend(struct sink *out, const struct report_rows *rows)
+{
+	static const struct {
+		const char *test, *what;
+	} others[] = {
+		{ "rewrite", "Rewrite overwrites in place and reads nothing before" },
+		{ "random-read", "Seeks only read" },
+		{ "stat", "Read of files asks for attributes only" },
+	};
+
 	sink_printf(out, "\n");
 	text_wrap(out, "",
 	    "k, m, g: KiB/s, MiB/s, GiB/s (1 KiB = 1024 bytes); seeks and files: per second; %%CP: of one CPU; "
 	    "Latency: "
-	    "the longest operation. (all N): all machines together, work over last end minus first start. +++++: took "
-	    "less "
-	    "than half a second. Measured by lockstep, not by bonnie++: rewrite overwrites in place and reads nothing "
-	    "before, seeks only read, and Read of files asks for attributes only.");
+	    "the longest operation. (all N): all machines together, work over last end minus first start; (sum N): "
+	    "each machine's "
+	    "own rate, added. +++++: took less than half a second.");
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (was_run(rows, others[i].test))
+			text_wrap(out, "! ", "not as bonnie++ does it: %s", others[i].what);
 }
 
 static enum ls_rc
@@ -258,7 +281,7 @@ render_bonnie(const struct results *results, struct sink *out, struct ls_err *er
 	if (rows.count == 0)
 		sink_printf(out, "No phase has a result.\n");
 	else
-		legend(out);
+		legend(out, &rows);
 	report_rows_free(&rows);
 	return LS_OK;
 }

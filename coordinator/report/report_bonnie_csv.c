@@ -43,19 +43,20 @@ add_io(struct sink *out, const struct results *results, const struct report_row 
 	char size[32] = "";
 	char chunk[32] = "";
 
-	if (first != NULL) {
+	if (first != NULL && report_file_size(first) != LS_UNKNOWN_U64) {
 		bonnie_size(report_bytes_of_files(results, first, node), size, sizeof(size));
-		bonnie_size(report_record_size(first), chunk, sizeof(chunk));
 	}
+	if (first != NULL && report_record_size(first) != LS_UNKNOWN_U64)
+		bonnie_size(report_record_size(first), chunk, sizeof(chunk));
 	sink_printf(out, ",%s,%s,", size, chunk);
 	const struct node_result *result =
 	    seeks == NULL || node == REPORT_ALL ? NULL : report_node_find(results, seeks, node);
-	if (result != NULL)
+	if (result != NULL && result->ops != LS_UNKNOWN_U64)
 		sink_printf(out, "%" PRIu64, result->ops);
 	else if (seeks != NULL && node == REPORT_ALL && seeks->aggregate.ops != LS_UNKNOWN_U64)
 		sink_printf(out, "%" PRIu64, seeks->aggregate.ops);
 	sink_printf(out, ",");
-	if (seeks != NULL)
+	if (seeks != NULL && seeks->imported == NULL)
 		sink_printf(out, "%" PRIu64, job_phase_workers(&results->run.job, &seeks->spec));
 	for (size_t i = 0; i < BONNIE_IO; i++) {
 		struct report_cell cell = cell_of(results, row, bonnie_io_kinds[i], node);
@@ -104,9 +105,10 @@ add_line(struct sink *out, const struct results *results, const struct report_ro
 	const struct phase_result *first = report_row_first(row);
 	char name[80];
 
-	sink_printf(out, "1.98,%s,%s,%" PRIu64 ",", results->run.lockstep.version,
-	    bonnie_name(results, node, name, sizeof(name)),
-	    first == NULL ? results->run.job.workers : job_phase_workers(&results->run.job, &first->spec));
+	sink_printf(out, "1.98,%s,%s,", report_version(results), bonnie_name(results, node, name, sizeof(name)));
+	if (first->imported == NULL)
+		sink_printf(out, "%" PRIu64, job_phase_workers(&results->run.job, &first->spec));
+	sink_printf(out, ",");
 	add_io(out, results, row, node);
 	add_files(out, results, row, node);
 	add_latencies(out, results, row, bonnie_io_kinds, BONNIE_IO, node);

@@ -11,6 +11,7 @@
 
 #include "common/base/units.h"
 #include "coordinator/report/html_int.h"
+#include "coordinator/report/rows_int.h"
 #include "coordinator/report/text_int.h"
 
 extern const struct report_format report_html;
@@ -118,7 +119,11 @@ head(struct sink *out, const struct results *results)
 	fact(out, "path", run->job.path);
 	volume_fact(out, results);
 	skew_fact(out, results);
-	snprintf(text, sizeof(text), "lockstep %.64s (%.64s)", run->lockstep.version, run->lockstep.build);
+	if (run->origin != NULL)
+		snprintf(text, sizeof(text), "%.32s %.64s, imported by lockstep", run->origin->tool,
+		    report_version(results));
+	else
+		snprintf(text, sizeof(text), "lockstep %.64s (%.64s)", run->lockstep.version, run->lockstep.build);
 	fact(out, "measured by", text);
 	sink_printf(out, "</dl></header>\n");
 }

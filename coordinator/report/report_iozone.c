@@ -31,15 +31,19 @@ header(struct sink *out, const struct results *results, const struct report_rows
 	const struct phase *spec = &report_row_first(&rows->items[0])->spec;
 	int last = -1;
 
-	sink_printf(
-	    out, "\tlockstep %s: phases and output as those of iozone 3.487\n\n", results->run.lockstep.version);
+	if (results->run.origin != NULL)
+		sink_printf(out, "\tImported by lockstep from %s %s; output as that of iozone 3.487\n\n",
+		    results->run.origin->tool, report_version(results));
+	else
+		sink_printf(
+		    out, "\tlockstep %s: phases and output as those of iozone 3.487\n\n", report_version(results));
 	if (results->run.started_at != NULL)
 		sink_printf(out, "\tRun began: %s\n\n", results->run.started_at);
 	if (spec->fsync)
 		sink_printf(out, "\tInclude fsync in write timing\n");
 	if (spec->direct)
 		sink_printf(out, "\tO_DIRECT feature enabled\n");
-	sink_printf(out, "\tCommand line used: lockstep run %s (as iozone", results->run.name);
+	sink_printf(out, "\tCommand line used: lockstep, %s (as iozone", results->run.name);
 	for (size_t i = 0; i < iozone_test_count; i++) {
 		if (iozone_tests[i].number == last || !iozone_was_run(rows, iozone_tests[i].number))
 			continue;
@@ -95,9 +99,10 @@ table_line(struct sink *out, const struct results *results, const struct report_
 static void
 table(struct sink *out, const struct results *results, const struct report_rows *rows, size_t node)
 {
+	char name[96];
+
 	if (node == REPORT_ALL)
-		sink_printf(
-		    out, "\n\tMachine = (all %zu), work over last end minus first start\n", results->nodes_count);
+		sink_printf(out, "\n\tMachine = %s\n", iozone_all(results, name, sizeof(name)));
 	else
 		sink_printf(out, "\n\tMachine = %s\n", results->nodes[node].name);
 	titles(out);
@@ -194,6 +199,7 @@ throughput_of_row(struct sink *out, const struct results *results, const struct 
 static void
 unfinished(struct sink *out, const struct results *results)
 {
+	text_warnings(out, "\t", results->run.warnings, results->run.warnings_count);
 	for (size_t p = 0; p < results->phases_count; p++)
 		if (results->phases[p].state != PHASE_STATE_DONE)
 			text_wrap(out, "\t! ", "phase %s %s: its numbers are not whole", results->phases[p].name,

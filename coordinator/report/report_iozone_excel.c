@@ -130,6 +130,7 @@ render_iozone_excel(const struct results *results, struct sink *out, struct ls_e
 {
 	struct report_rows rows = report_rows_of(results, PHASE_DATA, true);
 	struct excel x = { .out = out, .results = results, .rows = &rows };
+	char name[96];
 
 	(void)err;
 	for (size_t r = 0; r < rows.count; r++) {
@@ -138,7 +139,7 @@ render_iozone_excel(const struct results *results, struct sink *out, struct ls_e
 		sizes_add(&x.files, report_file_size(first));
 		sizes_add(&x.records, report_record_size(first));
 	}
-	sink_printf(out, "Machine = (all %zu), work over last end minus first start%s\n", results->nodes_count,
+	sink_printf(out, "Machine = %s%s\n", iozone_all(results, name, sizeof(name)),
 	    results->run.job.repeat > 1 ? ", mean of the repetitions" : "");
 	sink_printf(out, "Output is in kBytes/sec (1 kByte = 1024 bytes), sizes in kBytes\n");
 	sink_printf(out, "Excel output is below:\n");

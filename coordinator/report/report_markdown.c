@@ -120,7 +120,10 @@ facts(struct sink *out, const struct results *results)
 	    or_na(run->started_at), text_duration(run->duration_ns, took, sizeof(took)), results->nodes_count,
 	    results->nodes_count == 1 ? "" : "s");
 	escaped(out, or_na(run->job.path));
-	sink_printf(out, "; lockstep %s (%s).\n", or_na(run->lockstep.version), or_na(run->lockstep.build));
+	if (run->origin != NULL)
+		sink_printf(out, "; measured by %s %s, imported.\n", run->origin->tool, report_version(results));
+	else
+		sink_printf(out, "; lockstep %s (%s).\n", or_na(run->lockstep.version), or_na(run->lockstep.build));
 	if (run->reason != NULL && run->reason[0] != '\0') {
 		sink_printf(out, "\n**");
 		escaped(out, run->reason);

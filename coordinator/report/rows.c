@@ -11,19 +11,31 @@
 const char *
 report_test(const struct phase_result *phase)
 {
-	return field_enum_name(phase_kind_names, phase->kind);
+	return phase->imported != NULL ? phase->imported->test : field_enum_name(phase_kind_names, phase->kind);
 }
 
 uint64_t
 report_file_size(const struct phase_result *phase)
 {
-	return phase->spec.file_size;
+	return phase->imported != NULL ? phase->imported->file_size : phase->spec.file_size;
 }
 
 uint64_t
 report_record_size(const struct phase_result *phase)
 {
-	return phase->spec.record_size;
+	return phase->imported != NULL ? phase->imported->record_size : phase->spec.record_size;
+}
+
+uint64_t
+report_processes(const struct phase_result *phase)
+{
+	for (size_t m = 0; phase->imported != NULL && m < phase->imported->metrics_count; m++) {
+		const struct metric *metric = &phase->imported->metrics[m];
+
+		if (strcmp(metric->name, "processes") == 0 && metric->value >= 0 && metric->value < 1e9)
+			return (uint64_t)metric->value;
+	}
+	return LS_UNKNOWN_U64;
 }
 
 static bool
@@ -33,8 +45,8 @@ same_shape(const struct phase_result *a, const struct phase_result *b)
 	const struct phase *y = &b->spec;
 
 	return report_file_size(a) == report_file_size(b) && report_record_size(a) == report_record_size(b) &&
-	    x->layout == y->layout && x->direct == y->direct && x->engine == y->engine && x->depth == y->depth &&
-	    x->workers == y->workers;
+	    report_processes(a) == report_processes(b) && x->layout == y->layout && x->direct == y->direct &&
+	    x->engine == y->engine && x->depth == y->depth && x->workers == y->workers;
 }
 
 static bool
@@ -168,6 +180,14 @@ cell_of_all(const struct phase_result *phase)
 	}
 	cell.bytes_per_s = a->last_done.bytes_per_s;
 	cell.ops_per_s = a->last_done.ops_per_s;
+	if (phase->imported != NULL) {
+		struct rate sum = a->sum_of_rates;
+
+		if (phase->nodes_count == 1 && isnan(sum.bytes_per_s) && isnan(sum.ops_per_s))
+			sum = (struct rate){ phase->nodes[0].bytes_per_s, phase->nodes[0].ops_per_s };
+		cell.bytes_per_s = sum.bytes_per_s;
+		cell.ops_per_s = sum.ops_per_s;
+	}
 	cell.active = &a->all_active;
 	cell.cpu_percent = cpu_percent(&cpu, phase->duration_ns);
 	cell.latency_max_ns = longest(a->latency_ns, &a->by_op);
@@ -220,4 +240,12 @@ report_bytes_of_files(const struct results *results, const struct phase_result *
 	if (phase->spec.layout == LAYOUT_WORKER)
 		files *= workers;
 	return report_file_size(phase) * files;
+}
+
+const char *
+report_version(const struct results *results)
+{
+	if (results->run.origin == NULL)
+		return results->run.lockstep.version;
+	return results->run.origin->version == NULL ? "" : results->run.origin->version;
 }

@@ -11,12 +11,15 @@
 
 #include "proto/model/results.h"
 
-/* The name of what was measured: a phase's kind, by which formats find it. Borrowed from the phase. */
+/* The name of what was measured: a phase's kind, or an import's test, by which formats find it. Borrowed from the phase. */
 const char *report_test(const struct phase_result *phase);
 
 /* Sizes of a phase with data; LS_UNKNOWN_U64 when not known. */
 uint64_t report_file_size(const struct phase_result *phase);
 uint64_t report_record_size(const struct phase_result *phase);
+
+/* Processes of an import, where its tool tells rates by their number; else LS_UNKNOWN_U64. */
+uint64_t report_processes(const struct phase_result *phase);
 
 /* Borrows its phases from the results. */
 struct report_row {
@@ -49,7 +52,7 @@ const struct phase_result *report_row_find(const struct report_row *row, const c
 /* What a node (its number in results->nodes) or all did in a phase. */
 struct report_cell {
 	bool measured;             /* false: no such phase, or the node was idle or lost in it */
-	double bytes_per_s;        /* all: last done; NAN: not known */
+	double bytes_per_s;        /* all: last done, of imports the sum of rates; NAN: not known */
 	double ops_per_s;          /* likewise */
 	double cpu_percent;        /* of one CPU, NAN: not known */
 	int64_t elapsed_ns;        /* LS_UNKNOWN_I64: not known */
@@ -72,5 +75,8 @@ uint64_t report_streams(const struct results *results, const struct phase_result
 
 /* Bytes of the files that a node, or all, worked on. */
 uint64_t report_bytes_of_files(const struct results *results, const struct phase_result *phase, size_t node);
+
+/* Version of what measured: lockstep, or the tool of an import; "" when not known. */
+const char *report_version(const struct results *results);
 
 #endif
