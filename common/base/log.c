@@ -10,13 +10,15 @@
 
 #include "common/base/clock.h"
 #include "common/base/env.h"
+#include "common/base/journal.h"
 
 /* Set once by main before any thread exists, read-only afterwards. */
 static struct {
 	const char *program;
 	enum ls_log_level level;
-	bool journal;
-} log_conf = { "lockstep", LS_LOG_INFO, false };
+	bool journal;   /* standard error leads there: priorities instead of times */
+	int journal_fd; /* its own socket, for fields; -1: none */
+} log_conf = { "lockstep", LS_LOG_INFO, false, -1 };
 
 const char *const ls_log_level_names[LS_LOG_LEVEL_COUNT + 1] = { "error", "warning", "info", "debug" };
 static const int level_priorities[LS_LOG_LEVEL_COUNT] = { 3, 4, 6, 7 }; /* syslog(3) */
@@ -27,6 +29,8 @@ ls_log_init(const char *program, enum ls_log_level level)
 	log_conf.program = program;
 	log_conf.level = level;
 	log_conf.journal = ls_env("JOURNAL_STREAM") != NULL;
+	if (log_conf.journal_fd < 0 && journal_is_stream(STDERR_FILENO, ls_env("JOURNAL_STREAM")))
+		log_conf.journal_fd = journal_open();
 }
 
 const char *
@@ -45,6 +49,18 @@ ls_log_escape(const char *text, char *buf, size_t len)
 	if (len > 0)
 		buf[n] = '\0';
 	return buf;
+}
+
+/* The line with its prefix <N>, as an entry with fields; false: it has to go to standard error. */
+static bool
+to_journal(enum ls_log_level level, const char *line)
+{
+	char entry[3072];
+
+	if (log_conf.journal_fd < 0)
+		return false;
+	return journal_send(log_conf.journal_fd, entry,
+	    journal_entry(entry, sizeof(entry), level_priorities[level], log_conf.program, line + strlen("<N>")));
 }
 
 void
@@ -74,6 +90,11 @@ ls_log(enum ls_log_level level, const char *message, const char *fields, ...)
 		va_end(ap);
 		if (m > 0)
 			n = LS_MIN(n + (size_t)m, sizeof(line) - 2);
+	}
+	line[n] = '\0';
+	if (to_journal(level, line)) {
+		errno = saved;
+		return;
 	}
 	line[n++] = '\n';
 

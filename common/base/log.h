@@ -14,7 +14,8 @@ extern const char *const ls_log_level_names[LS_LOG_LEVEL_COUNT + 1]; /* by level
 
 /*
  * Sets up the log of this process: program name (borrowed for good) and the most verbose level that is written. Under
- * systemd (JOURNAL_STREAM set) lines carry the <N> priority prefix instead of a time.
+ * systemd (JOURNAL_STREAM set) lines carry the <N> priority prefix instead of a time; where standard error is the journal, they
+ * go there with fields of their own (RUN, NODE, PHASE).
  */
 void ls_log_init(const char *program, enum ls_log_level level);
 
