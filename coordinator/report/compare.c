@@ -27,37 +27,16 @@ const char *const compare_verdict_names[COMPARE_VERDICT_COUNT + 1] = {
 
 /* --- metrics ------------------------------------------------------------------------------------------------------ */
 
-/* What an import has: the tool's own figure of all, else their labelled sum, else that of its only node. */
-static struct rate
-imported_rate(const struct phase_result *phase)
-{
-	const struct aggregate *a = &phase->aggregate;
-
-	if (isfinite(a->last_done.bytes_per_s) || isfinite(a->last_done.ops_per_s))
-		return a->last_done;
-	if (isfinite(a->sum_of_rates.bytes_per_s) || isfinite(a->sum_of_rates.ops_per_s) || phase->nodes_count != 1)
-		return a->sum_of_rates;
-	return (struct rate){ phase->nodes[0].bytes_per_s, phase->nodes[0].ops_per_s };
-}
-
-static bool
-in_bytes(const struct phase_result *phase)
-{
-	if (phase->imported != NULL)
-		return isfinite(imported_rate(phase).bytes_per_s);
-	return phase_kind_info((enum phase_kind)phase->kind)->unit == PHASE_BYTES;
-}
-
 static double
 rate_of(const struct phase_result *phase, const struct rate *rate)
 {
-	return in_bytes(phase) ? rate->bytes_per_s : rate->ops_per_s;
+	return report_in_bytes(phase) ? rate->bytes_per_s : rate->ops_per_s;
 }
 
 static double
 value_last_done(const struct phase_result *phase)
 {
-	struct rate rate = phase->imported != NULL ? imported_rate(phase) : phase->aggregate.last_done;
+	struct rate rate = report_rate(phase);
 
 	return rate_of(phase, &rate);
 }
@@ -347,7 +326,7 @@ set_row(struct compare_row *row, const struct compare_sample *head, bool is_late
 	free(row->unit);
 	row->test = ls_strdup(report_test(phase));
 	row->name = ls_strdup(phase->name);
-	row->unit = ls_strdup(is_latency ? "ns" : in_bytes(phase) ? "B/s" : "op/s");
+	row->unit = ls_strdup(is_latency ? "ns" : report_in_bytes(phase) ? "B/s" : "op/s");
 	row->file_size = data ? report_file_size(phase) : LS_UNKNOWN_U64;
 	row->processes = report_processes(phase);
 	row->record_size = data ? report_record_size(phase) : LS_UNKNOWN_U64;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "coordinator/report/rows_int.h"
 #include "coordinator/report/text_int.h"
 
 void
@@ -55,7 +56,7 @@ html_cell(struct sink *out, double value)
 bool
 html_in_bytes(const struct phase_result *phase)
 {
-	return phase_kind_info((enum phase_kind)phase->kind)->unit == PHASE_BYTES;
+	return report_in_bytes(phase);
 }
 
 const char *

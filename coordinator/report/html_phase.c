@@ -41,6 +41,14 @@ tiles(struct sink *out, const struct phase_result *phase)
 	char text[64];
 
 	sink_printf(out, "<div class=tiles>\n");
+	if (phase->imported != NULL) {
+		struct rate rate = report_rate(phase);
+
+		tile(out, "all machines", html_rate(phase, rate.bytes_per_s, rate.ops_per_s), unit,
+		    "as told, or their sum");
+		sink_printf(out, "</div>\n");
+		return;
+	}
 	tile(out, "last done", html_rate(phase, a->last_done.bytes_per_s, a->last_done.ops_per_s), unit, cached);
 	tile(out, "all active", html_rate(phase, a->all_active.bytes_per_s, a->all_active.ops_per_s), unit, cached);
 	tile_duration(
@@ -125,7 +133,8 @@ all_row(struct sink *out, const struct results *results, const struct phase_resu
 {
 	struct report_cell cell = report_cell_of(results, phase, REPORT_ALL);
 
-	sink_printf(out, "<tr class=all><td>all (last done)</td>");
+	sink_printf(
+	    out, "<tr class=all><td>all (%s)</td>", phase->imported != NULL ? "as told, or their sum" : "last done");
 	html_cell(out, html_rate(phase, cell.bytes_per_s, cell.ops_per_s));
 	html_cell(out, cell.ops_per_s);
 	cells_latency(out, phase->aggregate.latency_ns);

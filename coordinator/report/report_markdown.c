@@ -158,12 +158,6 @@ node_table(struct sink *out, const struct results *results)
 	}
 }
 
-static bool
-in_bytes(const struct phase_result *phase)
-{
-	return phase_kind_info((enum phase_kind)phase->kind)->unit == PHASE_BYTES;
-}
-
 static void
 cell_latency(struct sink *out, const struct latency *l, bool tail)
 {
@@ -189,10 +183,10 @@ summary(struct sink *out, const struct results *results)
 
 		sink_printf(out, "| ");
 		phase_name(out, results, phase);
-		sink_printf(
-		    out, " | %s%s |", in_bytes(phase) ? "MiB/s" : "op/s", a->page_cache ? " into the page cache" : "");
+		sink_printf(out, " | %s%s |", report_in_bytes(phase) ? "MiB/s" : "op/s",
+		    a->page_cache ? " into the page cache" : "");
 		for (size_t i = 0; i < ARRAY_LEN(rates); i++)
-			cell(out, in_bytes(phase) ? rates[i]->bytes_per_s / MIB : rates[i]->ops_per_s);
+			cell(out, report_in_bytes(phase) ? rates[i]->bytes_per_s / MIB : rates[i]->ops_per_s);
 		cell_latency(out, a->latency_ns, false);
 		cell_latency(out, a->latency_ns, true);
 		cell_ratio(out, a->overlap);

@@ -26,6 +26,34 @@ report_record_size(const struct phase_result *phase)
 	return phase->imported != NULL ? phase->imported->record_size : phase->spec.record_size;
 }
 
+static bool
+is_known(const struct rate *rate)
+{
+	return isfinite(rate->bytes_per_s) || isfinite(rate->ops_per_s);
+}
+
+struct rate
+report_rate(const struct phase_result *phase)
+{
+	const struct aggregate *a = &phase->aggregate;
+
+	if (phase->imported == NULL || is_known(&a->last_done))
+		return a->last_done;
+	if (is_known(&a->sum_of_rates) || phase->nodes_count != 1)
+		return a->sum_of_rates;
+	return (struct rate){ phase->nodes[0].bytes_per_s, phase->nodes[0].ops_per_s };
+}
+
+bool
+report_in_bytes(const struct phase_result *phase)
+{
+	struct rate rate = report_rate(phase);
+
+	if (phase->imported != NULL && is_known(&rate))
+		return isfinite(rate.bytes_per_s);
+	return phase_kind_info((enum phase_kind)phase->kind)->unit == PHASE_BYTES;
+}
+
 uint64_t
 report_processes(const struct phase_result *phase)
 {
@@ -178,16 +206,9 @@ cell_of_all(const struct phase_result *phase)
 		cpu.user_ns += own->user_ns;
 		cpu.system_ns += own->system_ns;
 	}
-	cell.bytes_per_s = a->last_done.bytes_per_s;
-	cell.ops_per_s = a->last_done.ops_per_s;
-	if (phase->imported != NULL) {
-		struct rate sum = a->sum_of_rates;
-
-		if (phase->nodes_count == 1 && isnan(sum.bytes_per_s) && isnan(sum.ops_per_s))
-			sum = (struct rate){ phase->nodes[0].bytes_per_s, phase->nodes[0].ops_per_s };
-		cell.bytes_per_s = sum.bytes_per_s;
-		cell.ops_per_s = sum.ops_per_s;
-	}
+	struct rate rate = report_rate(phase);
+	cell.bytes_per_s = rate.bytes_per_s;
+	cell.ops_per_s = rate.ops_per_s;
 	cell.active = &a->all_active;
 	cell.cpu_percent = cpu_percent(&cpu, phase->duration_ns);
 	cell.latency_max_ns = longest(a->latency_ns, &a->by_op);

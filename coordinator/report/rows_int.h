@@ -18,6 +18,15 @@ const char *report_test(const struct phase_result *phase);
 uint64_t report_file_size(const struct phase_result *phase);
 uint64_t report_record_size(const struct phase_result *phase);
 
+/*
+ * The rate of all nodes: last done; of imports the tool's own figure of all, else their labelled sum, else that of the only
+ * node.
+ */
+struct rate report_rate(const struct phase_result *phase);
+
+/* Is a phase told in bytes first? Of imports: does its tool tell bytes? */
+bool report_in_bytes(const struct phase_result *phase);
+
 /* Processes of an import, where its tool tells rates by their number; else LS_UNKNOWN_U64. */
 uint64_t report_processes(const struct phase_result *phase);
 

@@ -63,6 +63,21 @@ describe_meta(const struct phase *spec, char *buf, size_t len)
 	    spec->dirs == DIRS_SHARED ? "one directory for all" : "a directory per worker");
 }
 
+/* Of an import only what its tool told is known. */
+static void
+about_import(const struct phase_result *phase, char *buf, size_t len)
+{
+	const struct imported_phase *i = phase->imported;
+	char size[32] = "n/a";
+	char record[32] = "n/a";
+
+	if (i->file_size != LS_UNKNOWN_U64)
+		units_format_size(i->file_size, size, sizeof(size));
+	if (i->record_size != LS_UNKNOWN_U64)
+		units_format_size(i->record_size, record, sizeof(record));
+	snprintf(buf, len, "imported; file size %s, record size %s", size, record);
+}
+
 void
 text_phase_about(const struct results *results, const struct phase_result *phase, char *buf, size_t len)
 {
@@ -72,6 +87,10 @@ text_phase_about(const struct results *results, const struct phase_result *phase
 	char limits[96] = "";
 	char d[32];
 
+	if (phase->imported != NULL) {
+		about_import(phase, buf, len);
+		return;
+	}
 	if (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_DATA)
 		describe_data(spec, what, sizeof(what));
 	else
