@@ -1,13 +1,11 @@
 #include "coordinator/cli/cmd.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "common/base/units.h"
-#include "coordinator/cli/client.h"
-#include "coordinator/cli/output.h"
-#include "proto/codec/json.h"
+#include "coordinator/cli/listing.h"
 
 extern const struct cmd cmd_nodes;
 
@@ -25,17 +23,9 @@ static const struct option_row rows[] = {
 };
 
 static void
-print_json(const struct node_row *node, size_t number)
+add_row(struct table *table, const void *opaque)
 {
-	char *text = json_encode_struct(&node_row_desc, node, false, NULL);
-
-	printf("%s%s", number == 0 ? "[\n" : ",\n", text);
-	free(text);
-}
-
-static void
-add_row(struct table *table, const struct node_row *node)
-{
+	const struct node_row *node = opaque;
 	char memory[32] = "";
 	char clock[40] = "";
 	char silent[48] = "connected";
@@ -64,58 +54,32 @@ add_row(struct table *table, const struct node_row *node)
 	table_add(table, node->run);
 }
 
-static enum ls_rc
-list(struct client *client, const struct nodes_options *options, struct ls_err *err)
-{
-	struct table table = { .columns = 9 };
-	static const char *const heads[] = { "NODE", "STATE", "ADDRESS", "LOCKSTEP", "KERNEL", "CPUS", "MEMORY",
-		"CLOCK", "RUN" };
-	struct msg_nodes ask;
-	size_t count = 0;
-	enum ls_rc rc;
+static const char *const heads[] = { "NODE", "STATE", "ADDRESS", "LOCKSTEP", "KERNEL", "CPUS", "MEMORY", "CLOCK",
+	"RUN" };
 
-	msg_body_init(MSG_NODES, &ask);
-	ask.all = !options->connected;
-	rc = client_send(client, MSG_NODES, &ask, err);
-	msg_body_fini(MSG_NODES, &ask);
-	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
-		table_add(&table, heads[i]);
-	for (; rc == LS_OK; count++) {
-		struct msg msg;
-
-		rc = client_expect(client, MSG_NODE, &msg, err);
-		if (rc != LS_OK)
-			break;
-		const struct node_row *node = &((struct msg_node *)msg.body)->node;
-		if (options->json)
-			print_json(node, count);
-		else
-			add_row(&table, node);
-		msg_fini(&msg);
-	}
-	if (options->json)
-		printf("%s]\n", count == 0 ? "[" : "\n");
-	else if (count == 0)
-		printf("no nodes: start lockstep-agent on them, with this lockstepd as its coordinator\n");
-	if (options->json || count == 0)
-		table_drop(&table);
-	else
-		table_print(&table);
-	return rc == LS_E_NOTFOUND ? LS_OK : rc;
-}
+static const struct listing listing = {
+	.ask = MSG_NODES,
+	.answer = MSG_NODE,
+	.row_offset = offsetof(struct msg_node, node),
+	.desc = &node_row_desc,
+	.heads = heads,
+	.columns = ARRAY_LEN(heads),
+	.add = add_row,
+	.none = "no nodes: start lockstep-agent on them, with this lockstepd as its coordinator",
+};
 
 static enum cli_exit
 run_nodes(const struct cli *cli, const void *opaque, const struct option_texts *words)
 {
-	struct client *client;
-	struct ls_err err;
+	const struct nodes_options *options = opaque;
+	struct msg_nodes ask;
 
 	(void)words;
-	if (client_open(cli, NULL, &client, &err) != LS_OK)
-		return cli_fail_err(&err);
-	enum ls_rc rc = list(client, opaque, &err);
-	client_close(client);
-	return rc == LS_OK ? CLI_OK : cli_fail(CLI_FAILED, "%s", err.text);
+	msg_body_init(MSG_NODES, &ask);
+	ask.all = !options->connected;
+	enum cli_exit status = listing_run(cli, &listing, &ask, options->json);
+	msg_body_fini(MSG_NODES, &ask);
+	return status;
 }
 
 const struct cmd cmd_nodes = {

@@ -1,13 +1,10 @@
 #include "coordinator/cli/cmd.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stddef.h>
 
 #include "common/base/units.h"
-#include "coordinator/cli/client.h"
-#include "coordinator/cli/output.h"
-#include "proto/codec/json.h"
+#include "coordinator/cli/listing.h"
 
 extern const struct cmd cmd_runs;
 
@@ -27,17 +24,9 @@ static const struct option_row rows[] = {
 };
 
 static void
-print_json(const struct run_row *run, size_t number)
+add_row(struct table *table, const void *opaque)
 {
-	char *text = json_encode_struct(&run_row_desc, run, false, NULL);
-
-	printf("%s%s", number == 0 ? "[\n" : ",\n", text);
-	free(text);
-}
-
-static void
-add_row(struct table *table, const struct run_row *run)
-{
+	const struct run_row *run = opaque;
 	char took[32] = "";
 
 	if (run->duration_ns != LS_UNKNOWN_I64)
@@ -52,58 +41,31 @@ add_row(struct table *table, const struct run_row *run)
 	table_add(table, run->reason);
 }
 
-static enum ls_rc
-list(struct client *client, const struct runs_options *options, struct ls_err *err)
-{
-	struct table table = { .columns = 8 };
-	static const char *const heads[] = { "RUN", "JOB", "STATE", "STARTED (UTC)", "TOOK", "NODES", "PHASES",
-		"REASON" };
-	struct msg_list ask;
-	size_t count = 0;
-	enum ls_rc rc;
+static const char *const heads[] = { "RUN", "JOB", "STATE", "STARTED (UTC)", "TOOK", "NODES", "PHASES", "REASON" };
 
-	msg_body_init(MSG_LIST, &ask);
-	ask.limit = options->all ? 0 : options->limit != 0 ? options->limit : 50;
-	rc = client_send(client, MSG_LIST, &ask, err);
-	msg_body_fini(MSG_LIST, &ask);
-	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
-		table_add(&table, heads[i]);
-	for (; rc == LS_OK; count++) {
-		struct msg msg;
-
-		rc = client_expect(client, MSG_LISTED, &msg, err);
-		if (rc != LS_OK)
-			break;
-		const struct run_row *run = &((struct msg_listed *)msg.body)->run;
-		if (options->json)
-			print_json(run, count);
-		else
-			add_row(&table, run);
-		msg_fini(&msg);
-	}
-	if (options->json)
-		printf("%s]\n", count == 0 ? "[" : "\n");
-	else if (count == 0)
-		printf("no runs yet\n");
-	if (options->json || count == 0)
-		table_drop(&table);
-	else
-		table_print(&table);
-	return rc == LS_E_NOTFOUND ? LS_OK : rc;
-}
+static const struct listing listing = {
+	.ask = MSG_LIST,
+	.answer = MSG_LISTED,
+	.row_offset = offsetof(struct msg_listed, run),
+	.desc = &run_row_desc,
+	.heads = heads,
+	.columns = ARRAY_LEN(heads),
+	.add = add_row,
+	.none = "no runs yet",
+};
 
 static enum cli_exit
 run_runs(const struct cli *cli, const void *opaque, const struct option_texts *words)
 {
-	struct client *client;
-	struct ls_err err;
+	const struct runs_options *options = opaque;
+	struct msg_list ask;
 
 	(void)words;
-	if (client_open(cli, NULL, &client, &err) != LS_OK)
-		return cli_fail_err(&err);
-	enum ls_rc rc = list(client, opaque, &err);
-	client_close(client);
-	return rc == LS_OK ? CLI_OK : cli_fail(CLI_FAILED, "%s", err.text);
+	msg_body_init(MSG_LIST, &ask);
+	ask.limit = options->all ? 0 : options->limit != 0 ? options->limit : 50;
+	enum cli_exit status = listing_run(cli, &listing, &ask, options->json);
+	msg_body_fini(MSG_LIST, &ask);
+	return status;
 }
 
 const struct cmd cmd_runs = {
