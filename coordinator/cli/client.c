@@ -366,3 +366,36 @@ client_export(struct client *client, const char *run, char **out, size_t *out_le
 	*out_len = text.len;
 	return LS_OK;
 }
+
+#define IMPORT_PART (192UL << 10)
+
+static enum ls_rc
+send_part(struct client *client, const char *text, size_t len, uint64_t part, uint64_t parts, struct ls_err *err)
+{
+	struct msg_import m = { .part = part, .parts = parts };
+	size_t from = (size_t)part * IMPORT_PART;
+
+	m.data = ls_strndup(text + from, LS_MIN(len - from, (size_t)IMPORT_PART));
+	enum ls_rc rc = client_send(client, MSG_IMPORT, &m, err);
+	free(m.data);
+	return rc;
+}
+
+enum ls_rc
+client_import(struct client *client, const char *text, size_t len, bool *known, struct ls_err *err)
+{
+	uint64_t parts = LS_MAX((len + IMPORT_PART - 1) / IMPORT_PART, 1UL);
+	enum ls_rc rc = LS_OK;
+	struct msg msg;
+
+	for (uint64_t part = 0; part < parts && rc == LS_OK; part++)
+		rc = send_part(client, text, len, part, parts, err);
+	if (rc == LS_OK)
+		rc = client_expect(client, MSG_IMPORTED, &msg, err);
+	if (rc != LS_OK)
+		return rc;
+	const struct msg_imported *m = msg.body;
+	*known = m->known;
+	msg_fini(&msg);
+	return expect_end(client, err);
+}

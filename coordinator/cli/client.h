@@ -50,4 +50,8 @@ enum ls_rc client_expect(struct client *client, enum msg_type type, struct msg *
 enum ls_rc client_export(
     struct client *client, const char *run, char **out, size_t *out_len, struct ls_err *err) LS_MUST_CHECK;
 
+/* Sends a results document of another tool, to be kept. *known: it was in the store before. */
+enum ls_rc client_import(
+    struct client *client, const char *text, size_t len, bool *known, struct ls_err *err) LS_MUST_CHECK;
+
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/base/sink.h"
+#include "coordinator/cli/client.h"
 #include "coordinator/cli/cmd.h"
 #include "coordinator/cli/files.h"
 #include "coordinator/import/import.h"
@@ -66,17 +67,37 @@ write_documents(const struct import_set *set, const char *path, struct ls_err *e
 
 /* What was read, a line for each run, so that nothing is taken over unseen. */
 static void
-say(const struct import_set *set)
+say(const struct results *doc)
 {
-	for (size_t i = 0; i < set->count; i++) {
-		const struct results *doc = set->docs[i];
+	fprintf(stderr, "%s:%llu: %s, %s: %zu results\n", doc->run.origin->file,
+	    (unsigned long long)doc->run.origin->first_line, doc->run.name, doc->run.origin->format, doc->phases_count);
+	for (size_t w = 0; w < doc->run.warnings_count; w++)
+		fprintf(stderr, "  ! %s\n", doc->run.warnings[w]);
+}
 
-		fprintf(stderr, "%s:%llu: %s, %s: %zu results\n", doc->run.origin->file,
-		    (unsigned long long)doc->run.origin->first_line, doc->run.name, doc->run.origin->format,
-		    doc->phases_count);
-		for (size_t w = 0; w < doc->run.warnings_count; w++)
-			fprintf(stderr, "  ! %s\n", doc->run.warnings[w]);
+/* Each document to lockstepd's store; the ids go to standard output. */
+static enum ls_rc
+keep_documents(const struct cli *cli, const struct import_set *set, struct ls_err *err)
+{
+	struct client *client;
+	enum ls_rc rc = client_open(cli, NULL, &client, err);
+
+	if (rc != LS_OK)
+		return rc;
+	for (size_t i = 0; i < set->count && rc == LS_OK; i++) {
+		bool known = false;
+		size_t len;
+		char *text = json_encode_struct(&results_desc, set->docs[i], false, &len);
+
+		rc = client_import(client, text, len, &known, err);
+		free(text);
+		if (rc != LS_OK)
+			break;
+		say(set->docs[i]);
+		printf("%s%s\n", set->docs[i]->run.id, known ? " was imported before: it counts once" : "");
 	}
+	client_close(client);
+	return rc;
 }
 
 static enum cli_exit
@@ -87,17 +108,16 @@ run_import(const struct cli *cli, const void *opaque, const struct option_texts 
 	struct ls_err err;
 	enum ls_rc rc = LS_OK;
 
-	(void)cli;
-	if (options->json == NULL)
-		return cli_fail(CLI_USAGE, "import: say where to, with --json FILE");
 	for (size_t i = 0; i < words->count && rc == LS_OK; i++)
 		rc = read_file(words->items[i], &set, &err);
 	if (rc == LS_OK && options->together)
 		rc = import_join(&set, &err);
-	if (rc == LS_OK)
+	if (rc == LS_OK && options->json == NULL)
+		rc = keep_documents(cli, &set, &err);
+	else if (rc == LS_OK)
 		rc = write_documents(&set, options->json, &err);
-	if (rc == LS_OK)
-		say(&set);
+	for (size_t i = 0; i < set.count && rc == LS_OK && options->json != NULL; i++)
+		say(set.docs[i]);
 	import_set_free(&set);
 	return rc == LS_OK ? CLI_OK : cli_fail_err(&err);
 }
@@ -105,19 +125,22 @@ run_import(const struct cli *cli, const void *opaque, const struct option_texts 
 const struct cmd cmd_import = {
 	.name = "import",
 	.summary = "turn output of fio, bonnie++, iozone, IOR, mdtest or elbencho into results",
-	.synopsis = "--json FILE [--together] FILE...",
+	.synopsis = "[--json FILE] [--together] FILE...",
 	.help = "Reads files of other tools' output without being told what they are, several runs in one file and "
 		"text around "
 		"them\n"
-		"included, and writes results documents (schema lockstep-results/1). lockstep-import(7) lists formats, "
-		"versions, "
-		"and what\n"
-		"is lost. What cannot be read is refused with file, line and reason; then nothing is written.\n"
+		"included. The runs go to lockstepd's store and are named like its own in report and compare; with "
+		"--json they are "
+		"only\n"
+		"written as results documents (schema lockstep-results/1). lockstep-import(7) lists formats, versions, "
+		"and what is "
+		"lost.\n"
+		"What cannot be read is refused with file, line and reason; then nothing is kept.\n"
 		"\n"
 		"examples:\n"
-		"  lockstep import --json old.json bonnie.csv\n"
+		"  lockstep import bonnie.csv\n"
 		"  lockstep import --json - fio-output.txt\n"
-		"  lockstep import --together --json three.json a.txt b.txt c.txt",
+		"  lockstep import --together a.txt b.txt c.txt",
 	.options = rows,
 	.options_size = sizeof(struct import_options),
 	.min_words = 1,

@@ -11,6 +11,7 @@
 #include "common/base/version.h"
 #include "coordinator/daemon/store/records.h"
 #include "proto/model/aggregate.h"
+#include "proto/codec/json.h"
 
 /* What is read once for all phases. */
 struct source {
@@ -223,14 +224,31 @@ move_nodes(struct source *s, struct results *out)
 	out->nodes_count = s->members.members_count;
 }
 
+/* An import is a document already. LS_E_NOTFOUND: it is none. */
+static enum ls_rc
+read_document(struct store *store, const char *run, struct results *out, struct ls_err *err)
+{
+	char *text;
+	enum ls_rc rc = store_get_document(store, run, &text, err);
+
+	if (rc != LS_OK)
+		return rc;
+	rc = json_decode_struct(&results_desc, text, strlen(text), JSON_UNKNOWN_IGNORED, run, out, err);
+	free(text);
+	return rc;
+}
+
 enum ls_rc
 assemble_run(struct store *store, const char *run, struct results *out, struct ls_err *err)
 {
 	struct source s = { .store = store, .run = run };
 	struct store_run row = { 0 };
 	struct results r;
-	enum ls_rc rc = store_get_run(store, run, &row, err);
+	enum ls_rc rc = read_document(store, run, out, err);
 
+	if (rc != LS_E_NOTFOUND)
+		return rc;
+	rc = store_get_run(store, run, &row, err);
 	if (rc != LS_OK)
 		return rc;
 	field_struct_init(&results_desc, &r);

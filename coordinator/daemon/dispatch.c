@@ -32,6 +32,7 @@ static const struct dispatch_row rows[] = {
 	{ MSG_LIST, SESSION_OPERATOR, operator_on_list },
 	{ MSG_NODES, SESSION_OPERATOR, operator_on_nodes },
 	{ MSG_EXPORT, SESSION_OPERATOR, operator_on_export },
+	{ MSG_IMPORT, SESSION_OPERATOR, operator_on_import },
 };
 
 const struct dispatch_row *

@@ -14,6 +14,7 @@ enum ls_rc operator_on_abort(struct session *s, void *body, struct ls_mono recei
 enum ls_rc operator_on_list(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
 enum ls_rc operator_on_nodes(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
 enum ls_rc operator_on_export(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
+enum ls_rc operator_on_import(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
 
 /* The end of an answer: the session is free for the next request. text may be NULL. */
 void operator_done(struct session *s, enum done_outcome outcome, const char *text);
@@ -22,5 +23,9 @@ void operator_done(struct session *s, enum done_outcome outcome, const char *tex
 struct document;
 void document_send(struct session *s, char *text, size_t len); /* takes text */
 void document_free(struct document *doc);                      /* NULL-safe */
+
+/* A document on its way from an operator (upload.c). */
+struct upload;
+void upload_free(struct upload *upload); /* NULL-safe */
 
 #endif

@@ -21,6 +21,7 @@ session_destroy(void *arg)
 
 	loop_timer_free(s->timer);
 	document_free(s->document);
+	upload_free(s->upload);
 	free(s);
 }
 

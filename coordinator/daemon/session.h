@@ -26,6 +26,7 @@ struct session {
 	struct run *watched;       /* whose events go here */
 	bool quiet;                /* wants only the end of it */
 	struct document *document; /* being sent */
+	struct upload *upload;     /* being received */
 
 	struct session *next, *prev;
 };

@@ -1,6 +1,7 @@
 """lockstep import --json over files of other tools: own reduced ones always, ../shared's (or LOCKSTEP_SHARED's) where they are."""
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -182,3 +183,30 @@ def test_published_measurements_are_shown_as_they_were(name, tmp_path, monkeypat
             f.write(got)
     with open(golden, encoding="utf-8") as f:
         assert got == f.read()
+
+
+# --- into the store ----------------------------------------------------------------------------------------------------
+
+def test_imports_live_in_the_store_and_count_once(cluster):
+    big = shared_path("iozone_3.327_auto_full_matrix.txt") or os.path.join(OWN, "iozone_tables.txt")
+    files = [os.path.join(OWN, "bonnie_csv_generations.csv"), big]
+    first = cluster.cli("import", *files, check=True).stdout.split("\n")[:-1]
+    assert len(first) == len(documents_of(*files)) and all(re.fullmatch("import-[0-9a-f]{16,24}", line) for line in first)
+    again = cluster.cli("import", *files, check=True).stdout.split("\n")[:-1]
+    assert again == [f"{line} was imported before: it counts once" for line in first]
+    listed = json.loads(cluster.cli("runs", "--json", check=True).stdout)
+    assert sorted(r["id"] for r in listed) == sorted(first)
+    for run, document in zip(first, documents_of(*files)):
+        kept = json.loads(cluster.cli("report", run, "--format", "json", check=True).stdout)
+        assert kept == document
+    compared = cluster.cli("compare", first[0], first[1], check=True).stdout
+    assert "put_block" in compared
+
+
+def test_a_run_of_its_own_cannot_be_imported(cluster):
+    """Only what says where it comes from, by an id of its kind."""
+    (document,) = documents_of(os.path.join(OWN, "bonnie_pasted_tabs.txt"))
+    before = cluster.cli("runs", "--json", check=True).stdout
+    assert cluster.cli("import", os.path.join(OWN, "bonnie_folded_console_alone.txt")).returncode == 2
+    assert cluster.cli("runs", "--json", check=True).stdout == before
+    assert document["run"]["id"].startswith("import-")

@@ -51,6 +51,10 @@ static const char *const steps[] = {
 	" spec TEXT NOT NULL,"
 	" note TEXT NOT NULL,"
 	" UNIQUE(run, repetition, phase));",
+	/* documents that were made elsewhere: imports */
+	"CREATE TABLE documents("
+	" run TEXT PRIMARY KEY NOT NULL,"
+	" data TEXT NOT NULL);",
 };
 
 int

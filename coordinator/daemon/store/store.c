@@ -53,6 +53,8 @@ static const char *const sql_texts[SQL_COUNT] = {
 			  " WHERE run = ?1 AND phase = ?2 AND repetition = ?3",
 	[SQL_LIST_ATTEMPTS] = "SELECT phase, repetition, attempt, reason FROM attempts WHERE run = ?1"
 			      " ORDER BY repetition, phase, attempt",
+	[SQL_PUT_DOCUMENT] = "INSERT INTO documents(run, data) VALUES(?1,?2)",
+	[SQL_GET_DOCUMENT] = "SELECT data FROM documents WHERE run = ?1",
 };
 
 enum ls_rc

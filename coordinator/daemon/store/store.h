@@ -98,6 +98,16 @@ enum ls_rc store_put_parts(
 enum ls_rc store_get_result(struct store *store, const char *run, uint64_t phase, uint64_t repetition, uint64_t attempt,
     const char *node, char **out, size_t *out_len, struct ls_err *err) LS_MUST_CHECK;
 
+/*
+ * A run that was measured elsewhere: its row and its results document, in one transaction. *known: it is there already, and nothing was
+ * written (an import's id says what it holds). Errors: LS_E_STORE, LS_E_EXISTS when the id is that of a run of ours.
+ */
+enum ls_rc store_put_document(
+    struct store *store, const struct store_run *run, const char *text, bool *known, struct ls_err *err) LS_MUST_CHECK;
+
+/* Its document; heap, the caller frees it. Errors: LS_E_NOTFOUND: the run has none, its results stand in parts; LS_E_STORE. */
+enum ls_rc store_get_document(struct store *store, const char *run, char **out, struct ls_err *err) LS_MUST_CHECK;
+
 /* Row of a run; ended with store_run_fini. Errors: LS_E_NOTFOUND, LS_E_STORE. */
 enum ls_rc store_get_run(struct store *store, const char *id, struct store_run *out, struct ls_err *err) LS_MUST_CHECK;
 
