@@ -161,6 +161,15 @@ def test_scripts_of_packages_are_sound():
             assert "#DEBHELPER#" in open(script, encoding="utf-8").read(), script
 
 
+@pytest.mark.parametrize("daemon", ["lockstepd", "lockstep-agent"])
+def test_an_upgrade_refused_because_of_a_run_restarts_nothing(daemon):
+    """dpkg then calls the old postinst with abort-upgrade: before debhelper's lines, which restart, it has to end."""
+    script = read("deploy", "debian", f"{daemon}.postinst").replace("#DEBHELPER#", "echo RESTART")
+    done = subprocess.run(["sh", "-c", script, "postinst", "abort-upgrade", "0.1.0-2"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "LOCKSTEP_UPGRADE" in read("deploy", "debian", f"{daemon}.prerm")
+
+
 # --- completion ------------------------------------------------------------------------------------------------------
 
 
