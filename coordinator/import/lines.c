@@ -15,7 +15,29 @@ is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* A line without marks of mails in front and blanks behind. Bytes of 0 would end it early: they become blanks. */
+/* Bytes of the UTF-8 character at text, 0 when there is none (or an overlong form). */
+static size_t
+character(const char *text, size_t len)
+{
+	unsigned char c = (unsigned char)text[0];
+	size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+
+	if (n == 0 || n > len)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if (((unsigned char)text[i] & 0xc0) != 0x80)
+			return 0;
+	unsigned char second = n > 1 ? (unsigned char)text[1] : 0;
+	if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second >= 0xa0) || (c == 0xf0 && second < 0x90) ||
+	    (c == 0xf4 && second >= 0x90))
+		return 0;
+	return n;
+}
+
+/*
+ * A line without marks of mails in front and blanks behind. Bytes of 0 would end it early: they become blanks. What is no UTF-8
+ * becomes "?", so that no text grows when it is written.
+ */
 static char *
 line_clean(const char *data, size_t len)
 {
@@ -29,8 +51,15 @@ line_clean(const char *data, size_t len)
 		len--;
 
 	char *line = ls_malloc(len + 1);
-	for (size_t i = 0; i < len; i++)
-		line[i] = data[i] == '\0' ? ' ' : data[i];
+	for (size_t i = 0; i < len;) {
+		size_t n = character(data + i, len - i);
+
+		if (n <= 1)
+			line[i] = n == 0 ? '?' : data[i] == '\0' ? ' ' : data[i];
+		else
+			memcpy(line + i, data + i, n);
+		i += LS_MAX(n, (size_t)1);
+	}
 	line[len] = '\0';
 	return line;
 }

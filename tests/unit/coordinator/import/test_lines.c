@@ -129,6 +129,18 @@ test_zero_bytes_do_not_end_a_line(void **state)
 }
 
 static void
+test_what_is_no_utf8_becomes_a_question_mark(void **state)
+{
+	static const char data[] = "a\xe4z \xc3\xa4 \xe2\x82 \xed\xa0\x80 \xf0\x9f\x98\x80 \xff";
+	struct import_text text;
+
+	(void)state;
+	import_text_init(&text, "file", data, sizeof(data) - 1);
+	assert_string_equal(text.lines[0], "a?z \xc3\xa4 ?? ??? \xf0\x9f\x98\x80 ?");
+	import_text_free(&text);
+}
+
+static void
 test_fields_may_be_quoted(void **state)
 {
 	static const char *const want[] = { "a", "b,\"c\"", "", "d" };
@@ -180,6 +192,7 @@ main(void)
 		cmocka_unit_test(test_sizes_count_in_powers_of_1024),
 		cmocka_unit_test(test_lines_lose_marks_and_ends_only),
 		cmocka_unit_test(test_zero_bytes_do_not_end_a_line),
+		cmocka_unit_test(test_what_is_no_utf8_becomes_a_question_mark),
 		cmocka_unit_test(test_fields_may_be_quoted),
 		cmocka_unit_test(test_words_know_where_they_stand),
 		cmocka_unit_test(test_copies_end_at_a_character),
