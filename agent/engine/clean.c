@@ -1,4 +1,6 @@
-/* Removing what engines made. Two levels are all that there is: no recursion. */
+/* Removing what engines made. No more than three levels of directories: the recursion ends there. */
+#include "agent/engine/clean.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include "common/base/mem.h"
 
 #define LEFT_MAX 64 /* paths that are named; more would only be noise */
+#define LEVELS   2  /* n<node>/b.<worker>/00000/ */
 
 struct leftovers {
 	char ***list;
@@ -44,13 +47,14 @@ is_dot(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
+static bool remove_sub(int dir_fd, const char *above, const char *name, unsigned levels, const struct leftovers *left);
+
 /*
- * One pass over a directory: unlinks what can be unlinked. Where report is set, what stays is named. Returns how many went.
- * Directories within go to sub (if not NULL), which says whether it removed one.
+ * One pass over a directory: unlinks what can be unlinked, and removes directories within down to so many levels. Where
+ * report is set, what stays is named. Returns how many went.
  */
 static size_t
-pass(DIR *dir, const char *path, bool (*sub)(int, const char *, const char *, const struct leftovers *),
-    const struct leftovers *left, bool report)
+pass(DIR *dir, const char *path, unsigned levels, const struct leftovers *left, bool report)
 {
 	size_t gone = 0;
 	struct dirent *d;
@@ -66,8 +70,8 @@ pass(DIR *dir, const char *path, bool (*sub)(int, const char *, const char *, co
 		}
 		int errnum = errno;
 		/* Linux says EISDIR, POSIX EPERM, for a directory. */
-		if (sub != NULL && (errnum == EISDIR || errnum == EPERM) && !report)
-			gone += sub(dirfd(dir), path, d->d_name, left) ? 1 : 0;
+		if (levels > 0 && (errnum == EISDIR || errnum == EPERM) && !report)
+			gone += remove_sub(dirfd(dir), path, d->d_name, levels - 1, left) ? 1 : 0;
 		else if (report && errnum != ENOENT)
 			add_left(left, path, d->d_name, errnum);
 	}
@@ -76,8 +80,7 @@ pass(DIR *dir, const char *path, bool (*sub)(int, const char *, const char *, co
 
 /* Empties a directory: passes until nothing goes any more (a pass may miss entries while it removes), then names what stays. */
 static void
-empty_dir(int fd, const char *path, bool (*sub)(int, const char *, const char *, const struct leftovers *),
-    const struct leftovers *left)
+empty_dir(int fd, const char *path, unsigned levels, const struct leftovers *left)
 {
 	DIR *dir = fdopendir(fd);
 
@@ -86,21 +89,21 @@ empty_dir(int fd, const char *path, bool (*sub)(int, const char *, const char *,
 		close(fd);
 		return;
 	}
-	while (pass(dir, path, sub, left, false) > 0)
+	while (pass(dir, path, levels, left, false) > 0)
 		continue;
-	pass(dir, path, NULL, left, true);
+	pass(dir, path, 0, left, true);
 	closedir(dir);
 }
 
-/* A directory of files within one of ours. */
+/* A directory within one of ours. */
 static bool
-remove_sub(int dir_fd, const char *above, const char *name, const struct leftovers *left)
+remove_sub(int dir_fd, const char *above, const char *name, unsigned levels, const struct leftovers *left)
 {
 	char *path = ls_asprintf("%s/%s", above, name);
 	int fd = path_open(dir_fd, name, O_RDONLY | O_DIRECTORY, 0);
 
 	if (fd >= 0)
-		empty_dir(fd, path, NULL, left);
+		empty_dir(fd, path, levels, left);
 	free(path);
 	return unlinkat(dir_fd, name, AT_REMOVEDIR) == 0;
 }
@@ -115,9 +118,28 @@ remove_top(int run_dir_fd, const char *name, const struct leftovers *left)
 			add_left(left, name, NULL, errno);
 		return;
 	}
-	empty_dir(fd, name, remove_sub, left);
+	empty_dir(fd, name, LEVELS, left);
 	if (unlinkat(run_dir_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		add_left(left, name, NULL, errno);
+}
+
+bool
+clean_tree(int dir_fd, const char *name)
+{
+	char **list = NULL;
+	size_t count = 0;
+	struct leftovers left = { &list, &count };
+	bool gone = unlinkat(dir_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT;
+
+	if (!gone)
+		gone = remove_sub(dir_fd, ".", name, LEVELS - 1, &left) || errno == ENOENT;
+
+	int errnum = errno;
+	for (size_t i = 0; i < count; i++)
+		free(list[i]);
+	free(list);
+	errno = errnum;
+	return gone;
 }
 
 void

@@ -15,6 +15,7 @@
 #include "agent/engine/io.h"
 #include "agent/engine/path.h"
 #include "agent/engine/phase_ops.h"
+#include "agent/engine/phase_tree.h"
 
 enum order {
 	ORDER_ARM = 0,
@@ -66,6 +67,7 @@ struct worker {
 	struct meta_range present[2];           /* by enum phase_dirs */
 	struct data_state data;
 	struct meta_state meta;
+	struct tree_state tree;
 };
 
 struct engine {

@@ -40,7 +40,11 @@
 	X(MKDIR, "mkdir")                                                                                              \
 	X(WRITE, "write")                                                                                              \
 	X(SYNCFS, "syncfs")                                                                                            \
-	X(READ, "read")
+	X(READ, "read")                                                                                                \
+	X(LINK, "link")                                                                                                \
+	X(SYMLINK, "symlink")                                                                                          \
+	X(READDIR, "getdents64")                                                                                       \
+	X(RMDIR, "rmdir")
 
 enum shm_call {
 #define X(ID, name) SHM_CALL_##ID,

@@ -148,11 +148,13 @@ struct file_set {
 };
 
 /* Most of each kind of file; the kinds have names of their own and exist side by side. */
-enum set_kind { SET_WORKER = 0, SET_NODE, SET_SHARED, SET_PRIVATE_DIRS, SET_SHARED_DIR, SET_COUNT };
+enum set_kind { SET_WORKER = 0, SET_NODE, SET_SHARED, SET_PRIVATE_DIRS, SET_SHARED_DIR, SET_TREE, SET_COUNT };
 
 static enum set_kind
 phase_set_kind(const struct phase *phase)
 {
+	if (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_TREE)
+		return SET_TREE;
 	if (!(phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_DATA))
 		return phase->dirs == DIRS_SHARED ? SET_SHARED_DIR : SET_PRIVATE_DIRS;
 	switch ((enum phase_layout)phase->layout) {

@@ -58,6 +58,25 @@ const char *const phase_semantics_names[] = {
 	NULL,
 };
 
+const char *const phase_order_names[] = {
+	[ORDER_SEQUENTIAL] = "sequential",
+	[ORDER_RANDOM] = "random",
+	NULL,
+};
+
+const char *const phase_links_names[] = {
+	[LINKS_NONE] = "none",
+	[LINKS_HARD] = "hard",
+	[LINKS_SYMBOLIC] = "symbolic",
+	NULL,
+};
+
+const char *const phase_sync_names[] = {
+	[SYNC_VOLUME] = "volume",
+	[SYNC_SYSTEM] = "system",
+	NULL,
+};
+
 const char *const phase_mix_names[] = {
 	[MIX_OPERATIONS] = "operations",
 	[MIX_ALTERNATE] = "alternate",
@@ -158,11 +177,27 @@ validate_data(const struct phase *phase, struct ls_err *err)
 }
 
 static enum ls_rc
+validate_tree(const struct phase *phase, struct ls_err *err)
+{
+	if (phase->min_size > phase->size)
+		return ls_err_set(err, LS_E_RANGE, "min_size: %" PRIu64 " is larger than size, %" PRIu64,
+		    phase->min_size, phase->size);
+	if (phase->record_size == 0)
+		return ls_err_set(err, LS_E_RANGE, "record_size: must be at least one byte");
+	if (phase->links != LINKS_NONE && phase->size > 0)
+		return ls_err_set(err, LS_E_INVALID, "links: all files are the first one, which can have no size");
+	if (phase->links == LINKS_SYMBOLIC && phase->directories > 1)
+		return ls_err_set(
+		    err, LS_E_INVALID, "links: symbolic ones need a single directory, or they lead nowhere");
+	return LS_OK;
+}
+
+static enum ls_rc
 validate_meta(const struct phase *phase, struct ls_err *err)
 {
 	if (phase->files == 0)
 		return ls_err_set(err, LS_E_RANGE, "files: must be at least one");
-	return LS_OK;
+	return (kinds[phase->kind].groups & PHASE_TREE) != 0 ? validate_tree(phase, err) : LS_OK;
 }
 
 enum ls_rc

@@ -50,6 +50,8 @@ enum phase_group {
 	PHASE_AMOUNT = 128 << FIELD_GROUP_SHIFT,    /* ends after a number of bytes */
 	PHASE_BONNIE = 256 << FIELD_GROUP_SHIFT,    /* as that program does */
 	PHASE_SEEK = 512 << FIELD_GROUP_SHIFT,      /* ends after a number of seeks */
+	PHASE_DIRS = 1024 << FIELD_GROUP_SHIFT,     /* in private directories or one that all share */
+	PHASE_TREE = 2048 << FIELD_GROUP_SHIFT,     /* in a tree of each worker's own */
 	PHASE_GROUPS = 0x7fffff << FIELD_GROUP_SHIFT,
 };
 
@@ -82,6 +84,22 @@ enum phase_semantics {
 	BONNIE_1_03,
 };
 
+enum phase_order {
+	ORDER_SEQUENTIAL = 0,
+	ORDER_RANDOM,
+};
+
+enum phase_links {
+	LINKS_NONE = 0,
+	LINKS_HARD,
+	LINKS_SYMBOLIC,
+};
+
+enum phase_sync {
+	SYNC_VOLUME = 0,
+	SYNC_SYSTEM,
+};
+
 enum phase_mix {
 	MIX_OPERATIONS = 0,
 	MIX_ALTERNATE,
@@ -104,6 +122,9 @@ extern const char *const phase_engine_names[];
 extern const char *const phase_dirs_names[];
 extern const char *const phase_sync_writes_names[];
 extern const char *const phase_mix_names[];
+extern const char *const phase_order_names[];
+extern const char *const phase_links_names[];
+extern const char *const phase_sync_names[];
 extern const char *const phase_semantics_names[];
 extern const char *const phase_mix_order_names[];
 

@@ -16,6 +16,7 @@ from cluster import Cluster, wait_for
 MIB = 1024 * 1024
 CHUNK = 8192
 TRACED = "openat,openat2,open,creat,read,write,pread64,pwrite64,lseek,fsync,close"
+META = "unlink,unlinkat,mkdir,mkdirat,rmdir,link,linkat,symlink,symlinkat,sync,syncfs,newfstatat,stat,getdents64"
 
 pytestmark = pytest.mark.skipif(shutil.which("bonnie++") is None, reason="bonnie++ is not installed")
 
@@ -78,7 +79,7 @@ def joined(text):
 
 def bonnie_run(directory, trace, *options):
     me = ["-u", "root"] if os.geteuid() == 0 else []
-    subprocess.run(["strace", "-f", "-qq", "-s", "40", "-e", f"trace={TRACED},unlink,unlinkat,mkdir,rmdir,link,symlink,sync,syncfs,getdents64,newfstatat,stat,chdir",
+    subprocess.run(["strace", "-f", "-qq", "-s", "40", "-e", f"trace={TRACED},{META}",
                     "-o", trace, "bonnie++", *me, "-d", directory, "-r", "0", *options],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
     with open(trace, encoding="utf-8", errors="replace") as f:
@@ -136,6 +137,86 @@ def lockstep_run(tmp_path, phases):
                 current.append(op)
         workers.append(found)
     return workers, results
+
+
+def file_calls(lines):
+    """What is done to small files and their directories, without names: [(what, bytes or None)]; a directory is read in one go."""
+    calls, files = [], {}
+    for line in lines:
+        m = re.match(r"(\w+)\((.*)\)\s+= (-?\d+)", line)
+        if not m or int(m.group(3)) < 0:
+            continue
+        name, words, result = m.group(1), m.group(2), int(m.group(3))
+        fd = re.match(r"(\d+)(?:,|$)", words)
+        fd = int(fd.group(1)) if fd else None
+        path = re.search(r"\"([^\"]*)\"", words)
+        ours = path and re.fullmatch(r"(?:\d{5}/)?[0-9a-zA-Z]{10,22}", path.group(1))
+        folder = path and re.fullmatch(r"\d{5}|\.", path.group(1))
+        if name == "openat" and (ours or folder):
+            files[result] = name
+            calls.append(("open " + " ".join(sorted(set(re.findall(r"O_CREAT|O_EXCL|O_DIRECTORY|O_WRONLY", words)))), None))
+        elif name in ("read", "write", "close", "fsync") and fd in files:
+            calls.append((name, result if name in ("read", "write") else None))
+            if name == "close":
+                del files[fd]
+        elif name in ("newfstatat", "stat") and ours:
+            calls.append(("stat", None))
+        elif name in ("unlink", "unlinkat", "rmdir") and (ours or folder or re.search(r"Bonnie\.|b\.0", words)):
+            calls.append(("rmdir" if name == "rmdir" or "AT_REMOVEDIR" in words else "unlink", None))
+        elif name in ("link", "linkat", "symlink", "symlinkat") and path:
+            calls.append((name.replace("at", ""), None))
+        elif name in ("sync", "syncfs"):
+            calls.append(("sync", None))
+    return calls
+
+
+def cut_out(calls, first, last):
+    """From the first of such calls to the last of those."""
+    begin = next(i for i, c in enumerate(calls) if c[0] == first)
+    end = max(i for i, c in enumerate(calls) if c[0] == last)
+    return calls[begin:end + 1]
+
+
+@pytest.mark.parametrize("order", ["sequential", "random"])
+@pytest.mark.parametrize("spec", ["1:100:100:3", "1:9000:9000:1", "1:-1:0:1"])
+def test_small_files_are_those_of_bonnie(tmp_path, order, spec):
+    volume = tmp_path / "bonnie"
+    volume.mkdir()
+    lines = [line for _, line in bonnie_run(volume, tmp_path / "bonnie.trace", "-s", "0", "-n", spec)]
+    _, size, least, directories = (int(n) for n in spec.split(":"))
+    marks = [i for i, line in enumerate(lines) if re.match(r"write\(2, \"(done\.\\n)?(Create|Stat|Delete) files in", line)] + [len(lines)]
+    theirs = [file_calls(lines[marks[i]:marks[i + 1]]) for i in ((0, 1, 2) if order == "sequential" else (3, 4, 5))]
+
+    phases = [{"kind": f"bonnie-{k}", "files": 1024, "size": max(size, 0), "min_size": least, "directories": directories, "record_size": CHUNK,
+               "order": order, "links": "hard" if size < 0 else "none"} for k in ("create", "stat", "delete")]
+    for attempt in range(5):
+        trace = str(tmp_path / f"lockstep{attempt}")
+        wrap = {"node1": ["strace", "-ff", "-qq", "-s", "40", "-e", f"trace={TRACED},{META}", "-o", trace]}
+        with Cluster(nodes=1, wrap=wrap) as cluster:
+            cluster.start()
+            status, results, done = cluster.run({"workers": 1, "short_phases": True, "phases": phases})
+            assert status == 0, done.stderr
+            cluster.terminate_agent("node1")
+        if not any(p["attempts"] for p in results["phases"]):
+            break
+    else:
+        pytest.skip("this machine is too busy: attempts were void in each of five runs")
+    texts = [open(path, encoding="utf-8", errors="replace").read() for path in glob.glob(f"{trace}.*")]
+    worker = [text for text in texts if "unlinkat(" in text and "0000000000" in text]
+    assert len(worker) == 1
+    ours = file_calls(worker[0].splitlines())
+
+    # the whole work of the three phases in one row; only the untimed syncs at their ends are lockstep's own
+    wanted = cut_out(theirs[0], "open O_CREAT O_EXCL O_WRONLY", "sync") + theirs[1] + cut_out(theirs[2], theirs[2][0][0], "sync")
+    got = cut_out(ours, "open O_CREAT O_EXCL O_WRONLY", "sync")
+    assert len(wanted) > 4 * 1024
+    assert without_repeated_syncs(got) == without_repeated_syncs(wanted)
+    for phase in results["phases"]:
+        assert phase["aggregate"]["ops"] == 1024
+
+
+def without_repeated_syncs(calls):
+    return [c for i, c in enumerate(calls) if not (i > 0 and c[0] == calls[i - 1][0] == "sync")]
 
 
 def from_first_operation(ops):
