@@ -17,12 +17,12 @@ static const struct {
 	enum phase_kind kind;
 	bool bytes; /* its rate is KiB/s, else operations */
 } tests[BONNIE_TESTS] = {
-	{ "putc", PHASE_WRITE, true },
-	{ "put_block", PHASE_WRITE, true },
-	{ "rewrite", PHASE_REWRITE, true },
-	{ "getc", PHASE_READ, true },
-	{ "get_block", PHASE_READ, true },
-	{ "seeks", PHASE_RANDOM_READ, false },
+	{ "putc", PHASE_CHAR_WRITE, true },
+	{ "put_block", PHASE_BLOCK_OUT, true },
+	{ "rewrite", PHASE_BONNIE_REWRITE, true },
+	{ "getc", PHASE_CHAR_READ, true },
+	{ "get_block", PHASE_BLOCK_IN, true },
+	{ "seeks", PHASE_SEEKS, false },
 	{ "seq_create", PHASE_CREATE, false },
 	{ "seq_stat", PHASE_STAT, false },
 	{ "seq_del", PHASE_DELETE, false },

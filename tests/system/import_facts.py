@@ -98,7 +98,7 @@ def of_phase(phase, what):
     if what == "state":
         return phase["state"]
     if what == "direct":
-        return phase["spec"]["direct"]
+        return phase["spec"].get("direct", False)  # not a parameter of stdio phases
     if what == "record":
         return phase["imported"]["record_size"]
     if what == "title":
