@@ -415,6 +415,7 @@ compare_note_repeats(struct comparison *c, size_t group, const struct compare_ro
 
 	compare_row_title(row, title, sizeof(title));
 	note_failed(c, group, title, samples);
+	compare_note_drift(c, group, title, samples);
 	ratio_outliers(values, samples->count, far);
 	for (size_t i = 0; i < samples->count; i++) {
 		char value[64];

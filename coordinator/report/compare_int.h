@@ -51,6 +51,12 @@ void compare_run_differences(struct comparison *c, const struct compare_side *si
 void compare_note_repeats(struct comparison *c, size_t group, const struct compare_row *row,
     const struct compare_samples *samples, const double *values);
 
+/* Rate of the last third of a phase's common span over that of the first; NAN where the span is too short to tell. */
+double compare_drift_of(const struct phase_result *phase);
+
+/* Phases whose rate is not steady: a note. title: what the row is about. */
+void compare_note_drift(struct comparison *c, size_t group, const char *title, const struct compare_samples *samples);
+
 /* Repeats that vary much: one note for each group. */
 void compare_note_spread(struct comparison *c);
 

@@ -269,10 +269,10 @@ latency_chart(struct sink *out, const struct phase_result *phase)
 }
 
 void
-html_chart_data(struct sink *out, const struct results *results)
+html_chart_data(struct sink *out, const struct results *results, size_t count)
 {
 	sink_printf(out, "[");
-	for (size_t p = 0; p < results->phases_count; p++) {
+	for (size_t p = 0; p < count; p++) {
 		const struct phase_result *phase = &results->phases[p];
 		bool time = html_has_time_chart(phase);
 

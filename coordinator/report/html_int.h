@@ -41,6 +41,9 @@ void html_phase_name(struct sink *out, const struct results *results, const stru
 /* The card of phase number p. */
 void html_phase(struct sink *out, const struct results *results, size_t p);
 
+/* Tests that were run at several sizes, as tables coloured by rate. cards: how many phases have a card to link to. */
+void html_grids(struct sink *out, const struct results *results, size_t cards);
+
 /* When each worker began: a picture, or nothing when it is not known. */
 void html_skew(struct sink *out, const struct results *results, const struct phase_result *phase);
 
@@ -48,7 +51,7 @@ void html_skew(struct sink *out, const struct results *results, const struct pha
 bool html_has_time_chart(const struct phase_result *phase);
 bool html_has_latency_chart(const struct phase_result *phase);
 
-/* The JSON that page.js draws: an array with an object for each phase. */
-void html_chart_data(struct sink *out, const struct results *results);
+/* The JSON that page.js draws: an array with an object for each of the first count phases. */
+void html_chart_data(struct sink *out, const struct results *results, size_t count);
 
 #endif

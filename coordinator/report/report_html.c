@@ -18,6 +18,8 @@ extern const struct report_format report_html;
 
 #define MANY_WARNINGS 6  /* from here they are folded */
 #define MANY_NODES    40 /* likewise */
+#define MANY_PHASES   60 /* likewise */
+#define MAX_CARDS     200
 
 static void
 page_head(struct sink *out, const struct results *results)
@@ -128,6 +130,17 @@ head(struct sink *out, const struct results *results)
 	sink_printf(out, "</dl></header>\n");
 }
 
+/* The name of a phase, a link where it has a card. */
+static void
+phase_link(struct sink *out, const struct results *results, size_t p)
+{
+	if (p < MAX_CARDS)
+		sink_printf(out, "<a href='#p%zu'>", p);
+	html_phase_name(out, results, &results->phases[p]);
+	if (p < MAX_CARDS)
+		sink_printf(out, "</a>");
+}
+
 static void
 warnings(struct sink *out, const struct results *results)
 {
@@ -156,9 +169,9 @@ warnings(struct sink *out, const struct results *results)
 
 		if (count == 0)
 			continue;
-		sink_printf(out, "<li><a href='#p%zu'>", p);
-		html_phase_name(out, results, phase);
-		sink_printf(out, "</a>: ");
+		sink_printf(out, "<li>");
+		phase_link(out, results, p);
+		sink_printf(out, ": ");
 		html_text(out, phase->warnings_count > 0 ? phase->warnings[0] : "void attempts");
 		if (count > 1)
 			sink_printf(out, " <span class=soft>(and %zu more)</span>", count - 1);
@@ -175,9 +188,8 @@ summary_row(struct sink *out, const struct results *results, size_t p)
 	const struct latency *l = a->latency_ns;
 	char text[32];
 
-	sink_printf(out, "<tr><td><a href='#p%zu'>", p);
-	html_phase_name(out, results, phase);
-	sink_printf(out, "</a>");
+	sink_printf(out, "<tr><td>");
+	phase_link(out, results, p);
 	if (phase->state != PHASE_STATE_DONE)
 		sink_printf(out, " <span class='state %s'>%s</span>", field_enum_name(phase_state_names, phase->state),
 		    field_enum_name(phase_state_names, phase->state));
@@ -201,14 +213,18 @@ summary(struct sink *out, const struct results *results)
 		sink_printf(out, "<p>No phase has a result.</p>\n");
 		return;
 	}
+	bool folded = results->phases_count > MANY_PHASES;
+
+	sink_printf(out, "<section class=card><h2>All machines together</h2>");
+	if (folded)
+		sink_printf(out, "<details><summary>all %zu phases</summary>", results->phases_count);
 	sink_printf(out,
-	    "<section class=card><h2>All machines together</h2><div class=scroll><table><tr><th>phase</th><th "
-	    "class=text>unit</th>"
-	    "<th>last done</th><th>all active</th><th>sum of "
-	    "rates</th><th>p50</th><th>p99</th><th>overlap</th><th>start skew</th></tr>\n");
+	    "<div class=scroll><table><tr><th>phase</th><th class=text>unit</th><th>last done</th>"
+	    "<th>all active</th><th>sum of rates</th><th>p50</th><th>p99</th><th>overlap</th>"
+	    "<th>start skew</th></tr>\n");
 	for (size_t p = 0; p < results->phases_count; p++)
 		summary_row(out, results, p);
-	sink_printf(out, "</table></div></section>\n");
+	sink_printf(out, "</table></div>%s</section>\n", folded ? "</details>" : "");
 }
 
 static void
@@ -270,7 +286,7 @@ static void
 scripts(struct sink *out, const struct results *results)
 {
 	sink_printf(out, "<script type=application/json id=data>");
-	html_chart_data(out, results);
+	html_chart_data(out, results, LS_MIN(results->phases_count, (size_t)MAX_CARDS));
 	sink_printf(out, "</script>\n<!-- programs -->\n<script>");
 	sink_add(out, html_dygraph_js, strlen(html_dygraph_js));
 	sink_printf(out, "</script>\n<script>\n");
@@ -287,8 +303,12 @@ render_html(const struct results *results, struct sink *out, struct ls_err *err)
 	sink_printf(out, "<main>\n");
 	warnings(out, results);
 	summary(out, results);
-	for (size_t p = 0; p < results->phases_count; p++)
+	html_grids(out, results, MAX_CARDS);
+	for (size_t p = 0; p < results->phases_count && p < MAX_CARDS; p++)
 		html_phase(out, results, p);
+	if (results->phases_count > MAX_CARDS)
+		sink_printf(out, "<p>The first %d of %zu phases have a card; the tables above have all.</p>\n",
+		    MAX_CARDS, results->phases_count);
 	nodes(out, results);
 	sink_printf(out, "</main>\n");
 	foot(out);

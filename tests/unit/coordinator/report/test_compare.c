@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/defs.h"
 #include "common/base/mem.h"
 #include "coordinator/report/compare.h"
 
@@ -249,6 +250,59 @@ test_odd_repeats_are_pointed_out(void **state)
 	field_struct_fini(&comparison_desc, &c);
 }
 
+/* One node that did bytes[i] in each of 60 steps. */
+static struct results *
+with_series(const char *id, int64_t first, int64_t last)
+{
+	struct results *run = one_phase(id, 100);
+	struct node_result *node = &run->phases[0].nodes[0];
+
+	node->start_ns = 0;
+	node->end_ns = 60 * NS_PER_S;
+	node->series.interval_ns = NS_PER_S;
+	node->series.bytes_count = 60;
+	node->series.ops_count = 60;
+	node->series.bytes = ls_calloc(60, sizeof(*node->series.bytes));
+	node->series.ops = ls_calloc(60, sizeof(*node->series.ops));
+	node->bytes = 0;
+	for (int i = 0; i < 60; i++) {
+		node->series.bytes[i] = i < 20 ? first : last;
+		node->bytes += (uint64_t)node->series.bytes[i];
+	}
+	return run;
+}
+
+static void
+test_drift_within_a_phase_is_pointed_out(void **state)
+{
+	static const struct {
+		int64_t first, last;
+		const char *says; /* NULL: nothing */
+	} cases[] = {
+		{ 1000, 1000, NULL },
+		{ 1000, 900, NULL },
+		{ 1000, 500, "the last third of the phase has 50 % of the first; buffers fill" },
+		{ 1000, 2000,
+		    "the last third of the phase has 200 % of the first; caches fill at the start: set warmup" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct results *x = with_series("x", cases[i].first, cases[i].last);
+		struct results *y = one_phase("y", 100);
+		struct comparison c;
+
+		compare_two(x, y, &c);
+		if (cases[i].says == NULL)
+			assert_int_equal(c.notes_count, 0);
+		else if (!says(c.notes, c.notes_count, cases[i].says))
+			fail_msg("case %zu says: %s", i, c.notes_count > 0 ? c.notes[0] : "nothing");
+		field_struct_fini(&comparison_desc, &c);
+		free_run(x);
+		free_run(y);
+	}
+}
+
 static void
 test_failed_phases_do_not_count(void **state)
 {
@@ -336,6 +390,7 @@ main(void)
 		cmocka_unit_test(test_what_is_not_the_same_is_named),
 		cmocka_unit_test(test_verdicts),
 		cmocka_unit_test(test_odd_repeats_are_pointed_out),
+		cmocka_unit_test(test_drift_within_a_phase_is_pointed_out),
 		cmocka_unit_test(test_failed_phases_do_not_count),
 		cmocka_unit_test(test_same_phase_twice_in_a_job),
 		cmocka_unit_test(test_text_of_nothing),
