@@ -318,6 +318,33 @@ test_phases_and_attempts(void **state)
 }
 
 static void
+test_a_document_is_kept_once_and_hides_no_run(void **state)
+{
+	struct fixture *f = *state;
+	struct store_run import = a_run("import-1", 5, RUN_FINISHED), own = a_run("r1", 6, RUN_FINISHED), row = { 0 };
+	struct ls_err err = { 0 };
+	bool known = true;
+	char *got = NULL;
+
+	assert_int_equal(store_get_document(f->store, "import-1", &got, &err), LS_E_NOTFOUND);
+	assert_int_equal(store_put_document(f->store, &import, "{\"x\":1}", &known, &err), LS_OK);
+	assert_false(known);
+	assert_int_equal(store_put_document(f->store, &import, "{\"x\":2}", &known, &err), LS_OK);
+	assert_true(known);
+	reopen(f);
+	assert_int_equal(store_get_document(f->store, "import-1", &got, &err), LS_OK);
+	assert_string_equal(got, "{\"x\":1}");
+	free(got);
+	assert_int_equal(store_get_run(f->store, "import-1", &row, &err), LS_OK);
+	assert_string_equal(row.name, "job");
+	store_run_fini(&row);
+
+	assert_int_equal(store_save(f->store, &own, NULL, NULL, &err), LS_OK);
+	assert_int_equal(store_put_document(f->store, &own, "{}", &known, &err), LS_E_EXISTS);
+	assert_int_equal(store_get_document(f->store, "r1", &got, &err), LS_E_NOTFOUND);
+}
+
+static void
 test_a_second_writer_is_refused_and_named(void **state)
 {
 	struct fixture *f = *state;
@@ -458,6 +485,7 @@ main(void)
 		TEST(test_results_are_read_within_limits),
 		cmocka_unit_test(test_records_that_are_not_there_are_defaults),
 		TEST(test_phases_and_attempts),
+		TEST(test_a_document_is_kept_once_and_hides_no_run),
 		TEST(test_a_second_writer_is_refused_and_named),
 		TEST(test_a_reader_sees_what_was_written_and_cannot_write),
 		TEST(test_versions),
