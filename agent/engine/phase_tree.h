@@ -51,6 +51,7 @@ void tree_visit(struct worker *w, const struct rusage *cpu, const struct tree_lo
 /* The file was not treated as wanted: fails the worker and returns -1. */
 int64_t tree_fail(struct worker *w, enum shm_call call, const char *name);
 
+/* The same steps of struct phase_ops for all phases on trees. */
 void tree_flush(struct worker *w);
 void tree_disarm(struct worker *w);
 
