@@ -5,6 +5,9 @@
 
 #include "common/base/units.h"
 #include "coordinator/cli/listing.h"
+#include "coordinator/cli/runs_filter.h"
+
+#define DEFAULT_LIMIT 50
 
 extern const struct cmd cmd_runs;
 
@@ -12,6 +15,7 @@ struct runs_options {
 	bool json;
 	uint64_t limit;
 	bool all;
+	const char *name, *state, *since, *until;
 };
 
 #define O(member) offsetof(struct runs_options, member)
@@ -20,6 +24,10 @@ static const struct option_row rows[] = {
 	{ "json", 0, OPTION_FLAG, O(json), NULL, "as a JSON array, for programs", 0, 0 },
 	{ "limit", 'n', OPTION_COUNT, O(limit), "N", "at most so many; default 50", 1, 1000000 },
 	{ "all", 'a', OPTION_FLAG, O(all), NULL, "all that there are", 0, 0 },
+	{ "name", 0, OPTION_TEXT, O(name), "PATTERN", "only jobs of that name, such as nightly or 'night*'", 0, 0 },
+	{ "state", 0, OPTION_TEXT, O(state), "STATE", "only runs in that state, such as finished or failed", 0, 0 },
+	{ "since", 0, OPTION_TEXT, O(since), "TIME", "not before a date (2026-11-30, UTC) or a time ago (7d)", 0, 0 },
+	{ "until", 0, OPTION_TEXT, O(until), "TIME", "not after, likewise; the whole day counts", 0, 0 },
 	{ 0 },
 };
 
@@ -51,19 +59,33 @@ static const struct listing listing = {
 	.heads = heads,
 	.columns = ARRAY_LEN(heads),
 	.add = add_row,
-	.none = "no runs yet",
+	.none = "no such runs",
 };
+
+static bool
+keeps(const void *filter, const void *row)
+{
+	return runs_filter_keeps(filter, row);
+}
 
 static enum cli_exit
 run_runs(const struct cli *cli, const void *opaque, const struct option_texts *words)
 {
 	const struct runs_options *options = opaque;
+	const struct runs_wanted wanted = { options->name, options->state, options->since, options->until };
+	bool any = wanted.name == NULL && wanted.state == NULL && wanted.since == NULL && wanted.until == NULL;
+	struct runs_filter filter;
 	struct msg_list ask;
+	struct ls_err err;
 
 	(void)words;
+	if (runs_filter_parse(&wanted, ls_wall_now(), &filter, &err) != LS_OK)
+		return cli_fail_err(&err);
+	struct listing_filter shown = { .keeps = keeps, .with = &filter };
+	shown.most = options->all ? 0 : options->limit != 0 ? options->limit : DEFAULT_LIMIT;
 	msg_body_init(MSG_LIST, &ask);
-	ask.limit = options->all ? 0 : options->limit != 0 ? options->limit : 50;
-	enum cli_exit status = listing_run(cli, &listing, &ask, options->json);
+	ask.limit = any ? shown.most : 0; /* what a filter drops must not count */
+	enum cli_exit status = listing_run_filtered(cli, &listing, &ask, options->json, &shown);
 	msg_body_fini(MSG_LIST, &ask);
 	return status;
 }
@@ -71,11 +93,12 @@ run_runs(const struct cli *cli, const void *opaque, const struct option_texts *w
 const struct cmd cmd_runs = {
 	.name = "runs",
 	.summary = "list runs, the newest first",
-	.synopsis = "[--all] [--json]",
+	.synopsis = "[--name PATTERN] [--state STATE] [--since TIME] [--until TIME] [--all] [--json]",
 	.help = "Lists the runs that lockstepd keeps: those that wait, the one that runs, and those that have ended.\n"
 		"\n"
 		"examples:\n"
 		"  lockstep runs\n"
+		"  lockstep runs --name 'night*' --state finished --since 7d\n"
 		"  lockstep runs --all --json | jq '.[] | select(.state == \"failed\") | .reason'",
 	.options = rows,
 	.options_size = sizeof(struct runs_options),

@@ -15,28 +15,48 @@ print_json(const struct struct_desc *desc, const void *row, size_t number)
 	free(text);
 }
 
+static bool
+keeps(const struct listing_filter *filter, const void *row, size_t count)
+{
+	if (filter == NULL)
+		return true;
+	if (filter->most > 0 && count >= filter->most)
+		return false;
+	return filter->keeps == NULL || filter->keeps(filter->with, row);
+}
+
 /* Until lockstepd has no more to say, which is LS_OK here. */
 static enum ls_rc
-take_rows(
-    struct client *client, const struct listing *l, bool json, struct table *table, size_t *count, struct ls_err *err)
+take_rows(struct client *client, const struct listing *l, bool json, const struct listing_filter *filter,
+    struct table *table, size_t *count, struct ls_err *err)
 {
-	for (;; ++*count) {
+	for (;;) {
 		struct msg msg;
 		enum ls_rc rc = client_expect(client, l->answer, &msg, err);
 
 		if (rc != LS_OK)
 			return rc == LS_E_NOTFOUND ? LS_OK : rc;
 		const void *row = (const char *)msg.body + l->row_offset;
-		if (json)
-			print_json(l->desc, row, *count);
-		else
-			l->add(table, row);
+		if (keeps(filter, row, *count)) {
+			if (json)
+				print_json(l->desc, row, *count);
+			else
+				l->add(table, row);
+			++*count;
+		}
 		msg_fini(&msg);
 	}
 }
 
 enum cli_exit
 listing_run(const struct cli *cli, const struct listing *l, const void *ask, bool json)
+{
+	return listing_run_filtered(cli, l, ask, json, NULL);
+}
+
+enum cli_exit
+listing_run_filtered(
+    const struct cli *cli, const struct listing *l, const void *ask, bool json, const struct listing_filter *filter)
 {
 	struct table table = { .columns = l->columns };
 	struct client *client;
@@ -49,7 +69,7 @@ listing_run(const struct cli *cli, const struct listing *l, const void *ask, boo
 		table_add(&table, l->heads[i]);
 	enum ls_rc rc = client_send(client, l->ask, ask, &err);
 	if (rc == LS_OK)
-		rc = take_rows(client, l, json, &table, &count, &err);
+		rc = take_rows(client, l, json, filter, &table, &count, &err);
 	client_close(client);
 
 	if (json && (rc == LS_OK || count > 0))

@@ -19,6 +19,17 @@ struct listing {
 	const char *none;                                  /* what to say instead of a table without rows */
 };
 
+/* Which rows to show. */
+struct listing_filter {
+	bool (*keeps)(const void *with, const void *row); /* NULL: all */
+	const void *with;
+	size_t most; /* show so many; 0: no limit */
+};
+
+/* The same with a filter on what comes; NULL: none. */
+enum cli_exit listing_run_filtered(const struct cli *cli, const struct listing *listing, const void *ask, bool json,
+    const struct listing_filter *filter);
+
 /* Asks with that body (borrowed), prints what comes and returns the command's status. */
 enum cli_exit listing_run(const struct cli *cli, const struct listing *listing, const void *ask, bool json);
 

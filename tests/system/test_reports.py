@@ -180,3 +180,25 @@ def test_published_ratios_come_out(tmp_path):
     wrong = sorted(key for key in printed if made.get(key) != printed[key])
     assert all(key[0] == "random-write" and key[2] == "ext3" for key in wrong), [(k, printed[k], made.get(k)) for k in wrong]
     assert len(wrong) == 3
+
+
+def test_runs_are_found_and_compared_by_id(cluster):
+    ids = []
+    for name in ("night-1", "night-1", "day"):
+        job = {"name": name, "short_phases": True, "phases": [{"kind": "write", "file_size": "64KiB", "record_size": "4KiB"}]}
+        status, results, done = cluster.run(job)
+        assert status == 0, done.stderr
+        ids.append(results["run"]["id"])
+
+    def listed(*words):
+        return [row["id"] for row in json.loads(cluster.cli("runs", "--json", *words, check=True).stdout)]
+
+    assert listed() == ids[::-1]
+    assert listed("--name", "night*") == ids[1::-1]
+    assert listed("--name", "night*", "--limit", "1") == [ids[1]]
+    assert listed("--state", "failed") == []
+    assert listed("--since", "1d") == ids[::-1]
+    assert listed("--until", "2020") == []
+    assert "no such runs" in cluster.cli("runs", "--state", "aborted", check=True).stdout
+    compared = cluster.cli("compare", f"night={ids[0]},{ids[1]}", f"day={ids[2]}", check=True).stdout
+    assert "day/night" in compared and "2 repeats" in compared and "\nwrite " in compared
