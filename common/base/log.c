@@ -103,3 +103,20 @@ ls_log(enum ls_log_level level, const char *message, const char *fields, ...)
 	(void)rc;
 	errno = saved;
 }
+
+bool
+log_budget_take(struct log_budget *b, struct ls_mono now)
+{
+	b->used_ns = LS_MAX(b->used_ns - (now.ns - b->at.ns), 0);
+	b->at = now;
+	if (b->used_ns + LOG_BUDGET_LINE_NS > LOG_BUDGET_LINES * LOG_BUDGET_LINE_NS) {
+		b->left_out++;
+		return false;
+	}
+	b->used_ns += LOG_BUDGET_LINE_NS;
+	if (b->left_out > 0)
+		ls_log(
+		    LS_LOG_WARN, "lines about refused peers left out", "count=%llu", (unsigned long long)b->left_out);
+	b->left_out = 0;
+	return true;
+}

@@ -6,6 +6,10 @@
 #ifndef LS_COMMON_BASE_LOG_H
 #define LS_COMMON_BASE_LOG_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/clock.h"
 #include "common/base/defs.h"
 
 enum ls_log_level { LS_LOG_ERROR = 0, LS_LOG_WARN, LS_LOG_INFO, LS_LOG_DEBUG, LS_LOG_LEVEL_COUNT };
@@ -30,5 +34,18 @@ void ls_log(enum ls_log_level level, const char *message, const char *fields, ..
  * returns buf. NULL gives "-".
  */
 const char *ls_log_escape(const char *text, char *buf, size_t len);
+
+/*
+ * What peers can cause must not fill the disk: 500 lines at once, then 10 a second. take: may this line be written? The first that
+ * may after others were left out tells how many. Zeroed to begin with.
+ */
+struct log_budget {
+	struct ls_mono at; /* last look; 0: never */
+	int64_t used_ns;   /* of LOG_BUDGET_LINES * LOG_BUDGET_LINE_NS */
+	uint64_t left_out;
+};
+#define LOG_BUDGET_LINES   500
+#define LOG_BUDGET_LINE_NS (100 * NS_PER_MS)
+bool log_budget_take(struct log_budget *b, struct ls_mono now);
 
 #endif

@@ -26,8 +26,10 @@ struct daemon {
 	struct registry registry;
 	struct session *sessions; /* list */
 	size_t session_count, operator_count;
-	uint64_t last_session; /* number of the newest */
-	struct run *runs;      /* list in the order of the queue; ended ones stay until their last write */
+	struct log_budget refusals; /* lines about peers that are not let in */
+	size_t pending_count;       /* of these, without a hello yet */
+	uint64_t last_session;      /* number of the newest */
+	struct run *runs;           /* list in the order of the queue; ended ones stay until their last write */
 	struct run *active;
 	struct collector *collector;
 	char boot_id[64];

@@ -71,7 +71,17 @@ static void
 accept_on(struct daemon *d, int fd, struct tls_ctx *tls)
 {
 	if (is_full(d)) {
-		ls_log(LS_LOG_WARN, "connection not accepted", "why=\"%zu connections are open\"", d->session_count);
+		if (log_budget_take(&d->refusals, ls_mono_now()))
+			ls_log(LS_LOG_WARN, "connection not accepted", "why=\"%zu connections are open\"",
+			    d->session_count);
+		close(fd);
+		return;
+	}
+	/* Who may open the Unix socket has been let in by its mode. */
+	if (tls != NULL && !session_make_room(d)) {
+		if (log_budget_take(&d->refusals, ls_mono_now()))
+			ls_log(LS_LOG_WARN, "connection not accepted", "why=\"%zu connections have not said hello\"",
+			    d->pending_count);
 		close(fd);
 		return;
 	}

@@ -12,6 +12,8 @@
 #include "coordinator/daemon/run.h"
 
 #define MISSED_HEARTBEATS 3
+#define PENDING_MAX       1024
+#define PENDING_TIME_NS   (2 * NS_PER_S) /* what a hello takes at most while not too many are waiting */
 #define OUTPUT_MAX        (64U << 20)
 
 static void
@@ -39,6 +41,7 @@ session_detach(struct session *s, const char *why)
 	if (s->next != NULL)
 		s->next->prev = s->prev;
 	d->session_count--;
+	d->pending_count -= s->state == SESSION_NEW;
 	if (s->state == SESSION_OPERATOR)
 		d->operator_count--;
 	loop_timer_cancel(s->timer);
@@ -84,8 +87,10 @@ session_fail(struct session *s, const struct ls_err *err)
 
 	if (s->conn == NULL)
 		return;
-	ls_log(LS_LOG_WARN, "connection refused", "session=%llu peer=%s why=\"%s\"", (unsigned long long)s->number,
-	    conn_peer_address(s->conn), ls_log_escape(err->text, text, sizeof(text)));
+	if (s->state != SESSION_NEW || log_budget_take(&s->daemon->refusals, ls_mono_now()))
+		ls_log(LS_LOG_WARN, "connection refused", "session=%llu peer=%s why=\"%s\"",
+		    (unsigned long long)s->number, conn_peer_address(s->conn),
+		    ls_log_escape(err->text, text, sizeof(text)));
 	session_send(s, MSG_ERROR, &body);
 	session_end(s, err->text);
 }
@@ -194,6 +199,7 @@ session_welcome(struct session *s, enum session_state state)
 		.heartbeat_ns = s->daemon->config->heartbeat,
 	};
 
+	s->daemon->pending_count--;
 	s->state = state;
 	loop_timer_cancel(s->timer);
 	conn_set_frame_max(s->conn, MSG_FRAME_MAX);
@@ -238,7 +244,7 @@ on_close(struct conn *conn, const struct ls_err *why, void *arg)
 	struct session *s = arg;
 	char text[512];
 
-	if (why->rc != LS_E_CLOSED && s->state == SESSION_NEW)
+	if (why->rc != LS_E_CLOSED && s->state == SESSION_NEW && log_budget_take(&s->daemon->refusals, ls_mono_now()))
 		ls_log(LS_LOG_WARN, "connection failed", "session=%llu peer=%s why=\"%s\"",
 		    (unsigned long long)s->number, conn_peer_address(conn),
 		    ls_log_escape(why->text, text, sizeof(text)));
@@ -247,6 +253,26 @@ on_close(struct conn *conn, const struct ls_err *why, void *arg)
 }
 
 static const struct conn_events session_events = { on_open, on_frame, on_close };
+
+bool
+session_make_room(struct daemon *d)
+{
+	struct session *oldest = NULL;
+	struct conn *conn;
+
+	if (d->pending_count < PENDING_MAX)
+		return true;
+	for (struct session *s = d->sessions; s != NULL; s = s->next)
+		if (s->state == SESSION_NEW)
+			oldest = s; /* the newest come first */
+	if (oldest == NULL || ls_mono_now().ns - oldest->since.ns < PENDING_TIME_NS)
+		return false;
+	conn = oldest->conn;
+	log_end(oldest, "too many connections without a hello");
+	session_detach(oldest, "too many connections without a hello");
+	conn_drop(conn);
+	return true;
+}
 
 void
 session_accept(struct daemon *d, int fd, struct tls_ctx *tls)
@@ -264,6 +290,8 @@ session_accept(struct daemon *d, int fd, struct tls_ctx *tls)
 		d->sessions->prev = s;
 	d->sessions = s;
 	d->session_count++;
+	d->pending_count++;
+	s->since = ls_mono_now();
 	loop_timer_set(s->timer, MSG_HELLO_TIMEOUT_NS);
 	if (conn_accept(d->loop, fd, tls, &config, &session_events, s, &s->conn, &err) != LS_OK) {
 		ls_log(LS_LOG_WARN, "connection not accepted", "why=\"%s\"", err.text);

@@ -18,6 +18,7 @@ struct session {
 	struct conn *conn;
 	enum session_state state;
 	uint64_t number;
+	struct ls_mono since;     /* accepted */
 	struct loop_timer *timer; /* until welcome: hello's deadline. Agents: heartbeat */
 	struct node *node;        /* agents */
 
@@ -30,6 +31,12 @@ struct session {
 
 	struct session *next, *prev;
 };
+
+/*
+ * Room for one more that has not said hello? If there are too many, the oldest goes, when it has had its time: who only holds a
+ * connection open must not keep agents out, and a storm of agents not those that are being served.
+ */
+bool session_make_room(struct daemon *d);
 
 /* Takes over an accepted socket. tls NULL: the Unix socket. */
 void session_accept(struct daemon *d, int fd, struct tls_ctx *tls);

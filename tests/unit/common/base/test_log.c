@@ -134,12 +134,35 @@ test_a_long_line_is_cut_and_still_ends(void **state)
 	free(wide);
 }
 
+static void
+test_peers_cannot_fill_the_log(void **state)
+{
+	struct log_budget b = { 0 };
+	struct ls_mono now = { 1000 * NS_PER_S };
+	unsigned written = 0;
+
+	(void)state;
+	ls_log_init("test", LS_LOG_ERROR); /* the line about those left out is a warning */
+	for (unsigned i = 0; i < 2000; i++)
+		written += log_budget_take(&b, now);
+	assert_int_equal(written, LOG_BUDGET_LINES);
+	assert_int_equal(b.left_out, 1500);
+	now.ns += NS_PER_S;
+	for (unsigned i = 0; i < 100; i++)
+		written += log_budget_take(&b, now);
+	assert_int_equal(written, LOG_BUDGET_LINES + 10);
+	now.ns += 3600 * NS_PER_S;
+	assert_true(log_budget_take(&b, now));
+	assert_int_equal(b.left_out, 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_peers_say_is_escaped),
 		cmocka_unit_test(test_a_cut_escape_stays_whole),
+		cmocka_unit_test(test_peers_cannot_fill_the_log),
 		cmocka_unit_test(test_a_line_has_time_program_level_and_fields),
 		cmocka_unit_test(test_the_journal_gets_priorities),
 		cmocka_unit_test(test_a_long_line_is_cut_and_still_ends),
