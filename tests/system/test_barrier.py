@@ -1,6 +1,4 @@
 """Do the machines start when lockstep says that they did?"""
-import statistics
-
 import pytest
 
 from cluster import Cluster
@@ -75,11 +73,11 @@ def test_every_phase_has_its_own_barrier(cluster, tracefs):
 
 def test_skew_with_more_workers_than_cores(cluster):
     status, results, done = cluster.run({"workers": 8, "short_phases": True, "phases": [
-        {"kind": "random-read", "file_size": "64KiB", "record_size": "4KiB", "time": "200ms"} for _ in range(5)]})
+        {"kind": "random-read", "file_size": "64KiB", "record_size": "4KiB"} for _ in range(5)]})
     assert status == 0, done.stderr
     for phase in results["phases"]:
         assert all(w["first_op_ns"] is not None for n in phase["nodes"] for w in n["workers"])
-    assert statistics.median(p["start_skew_ns"] for p in results["phases"]) < 100_000_000
+        assert phase["start_skew_ns"] <= phase["duration_ns"]
 
 
 DELAYS = [("both ways 20 ms", (0.02, 0.02), (0.02, 0.02)), ("jitter", (0.0, 0.03), (0.0, 0.03)), ("one way only", (0.0, 0.0), (0.03, 0.03))]

@@ -252,7 +252,8 @@ def test_set_that_does_not_come_is_void_without_redo_and_five_times_fail(daemon)
         for a in agents:
             assert a.expect("void")["type"] == "void"
             a.send("voided", epoch=a.epoch)
-    assert leads[3] > leads[0] * 4
+    # 3 ms and more, doubled four times: 48 ms, of which a busy machine may eat some before the message is read
+    assert leads[4] > 15_000_000
     for a in agents:
         a.expect("abort")
         a.send("aborted", run=run)
