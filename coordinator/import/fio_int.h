@@ -32,10 +32,10 @@ void import_fio_to_node(json_t *job, enum fio_direction d, const struct fio_figu
 /* Its name, whole where "jobname" is cut. Borrowed from job; "job" if it has none. */
 const char *import_fio_job_name(json_t *job);
 
-/* Does an option of the job, or a global one of the document, contain what? */
-bool import_fio_option_has(const struct results *doc, json_t *job, const char *option, const char *what);
+/* Does an option of the job, or a global one, contain what? globals: "global options", or NULL. */
+bool import_fio_option_has(json_t *globals, json_t *job, const char *option, const char *what);
 
 /* Its block size in bytes, or LS_UNKNOWN_U64. */
-uint64_t import_fio_block_size(const struct results *doc, json_t *job);
+uint64_t import_fio_block_size(json_t *globals, json_t *job);
 
 #endif

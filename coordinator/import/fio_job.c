@@ -88,29 +88,29 @@ import_fio_job_name(json_t *job)
 }
 
 static const char *
-option_of(const struct results *doc, json_t *job, const char *option)
+option_of(json_t *globals, json_t *job, const char *option)
 {
 	const char *own = json_string_value(json_object_get(json_object_get(job, "job options"), option));
 
-	return own != NULL ? own : import_setting_get(doc, option);
+	return own != NULL ? own : json_string_value(json_object_get(globals, option));
 }
 
 bool
-import_fio_option_has(const struct results *doc, json_t *job, const char *option, const char *what)
+import_fio_option_has(json_t *globals, json_t *job, const char *option, const char *what)
 {
-	const char *value = option_of(doc, job, option);
+	const char *value = option_of(globals, job, option);
 
 	return value != NULL && strstr(value, what) != NULL;
 }
 
 uint64_t
-import_fio_block_size(const struct results *doc, json_t *job)
+import_fio_block_size(json_t *globals, json_t *job)
 {
-	const char *value = option_of(doc, job, "bs");
+	const char *value = option_of(globals, job, "bs");
 	uint64_t bytes;
 
 	if (value == NULL)
-		value = option_of(doc, job, "blocksize");
+		value = option_of(globals, job, "blocksize");
 	return value != NULL && import_size(value, strlen(value), 1, &bytes) ? bytes : LS_UNKNOWN_U64;
 }
 

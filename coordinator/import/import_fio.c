@@ -56,18 +56,15 @@ jobs_of(json_t *root)
 }
 
 static void
-options_to_settings(struct results *doc, json_t *options, const char *prefix)
+options_to_settings(struct results *doc, json_t *options)
 {
 	const char *key;
 	json_t *value;
 
 	json_object_foreach(options, key, value)
 	{
-		char name[128];
-
-		snprintf(name, sizeof(name), "%s%s", prefix, key);
-		if (json_is_string(value) && import_setting_get(doc, name) == NULL)
-			import_setting(doc, name, "%s", json_string_value(value));
+		if (json_is_string(value) && import_setting_get(doc, key) == NULL)
+			import_setting(doc, key, "%s", json_string_value(value));
 	}
 }
 
@@ -210,22 +207,35 @@ add_job(struct results *doc, struct phase_result *phase, json_t *jobs, size_t at
 		import_phase_warn(phase, "%s: bytes, time and rate do not agree in fio's own output", name);
 }
 
-static void
-add_phase(struct results *doc, json_t *jobs, int64_t group, enum fio_direction d, bool kib, size_t line)
+/* The first job of a group that did something in that direction, or NULL. */
+static json_t *
+first_of(json_t *jobs, int64_t group, enum fio_direction d)
 {
+	for (size_t i = 0; i < json_array_size(jobs); i++) {
+		json_t *job = json_array_get(jobs, i);
+
+		if (group_of(job) == group && !is_all_clients(job) && import_fio_did(job, d))
+			return job;
+	}
+	return NULL;
+}
+
+static void
+add_phase(struct results *doc, json_t *root, int64_t group, enum fio_direction d, bool kib, size_t line)
+{
+	json_t *globals = json_object_get(root, "global options");
+	json_t *jobs = jobs_of(root);
 	static const enum phase_kind kinds[] = { PHASE_READ, PHASE_WRITE, PHASE_WRITE };
 	static const enum phase_kind random_kinds[] = { PHASE_RANDOM_READ, PHASE_RANDOM_WRITE, PHASE_RANDOM_WRITE };
 	bool same = same_names(jobs, group, d);
 	struct phase_scan scan = { .shortest = -1 };
-	json_t *first = NULL, *job;
-	size_t i;
+	json_t *first;
 	char title[160];
 
-	json_array_foreach(jobs, i, job) if (first == NULL && group_of(job) == group && !is_all_clients(job) &&
-	    import_fio_did(job, d)) first = job;
+	first = first_of(jobs, group, d);
 	if (first == NULL)
 		return;
-	bool random = import_fio_option_has(doc, first, "rw", "rand");
+	bool random = import_fio_option_has(globals, first, "rw", "rand");
 	struct phase_result *phase =
 	    import_phase(doc, random ? random_kinds[d] : kinds[d], import_fio_direction_names[d], line);
 	if (same)
@@ -237,9 +247,14 @@ add_phase(struct results *doc, json_t *jobs, int64_t group, enum fio_direction d
 	import_copy(phase->name, 129, title, strlen(title));
 	phase->imported->title = ls_malloc(1025);
 	import_copy(phase->imported->title, 1025, import_fio_job_name(first), strlen(import_fio_job_name(first)));
-	import_phase_sizes(phase, LS_UNKNOWN_U64, import_fio_block_size(doc, first));
-	json_array_foreach(jobs, i, job) if (group_of(job) == group && !is_all_clients(job) && import_fio_did(job, d))
-	    add_job(doc, phase, jobs, i, d, kib, same, &scan);
+	import_phase_sizes(phase, LS_UNKNOWN_U64, import_fio_block_size(globals, first));
+	phase->spec.direct = import_fio_option_has(globals, first, "direct", "1");
+	for (size_t i = 0; i < json_array_size(jobs); i++) {
+		json_t *job = json_array_get(jobs, i);
+
+		if (group_of(job) == group && !is_all_clients(job) && import_fio_did(job, d))
+			add_job(doc, phase, jobs, i, d, kib, same, &scan);
+	}
 	if (scan.failed > 0) {
 		phase->state = PHASE_STATE_FAILED;
 		import_phase_warn(phase, "%zu of %zu jobs failed", scan.failed, phase->nodes_count);
@@ -251,8 +266,9 @@ add_phase(struct results *doc, json_t *jobs, int64_t group, enum fio_direction d
 /* --- one document ------------------------------------------------------------------------------------------------- */
 
 static void
-add_phases(struct results *doc, json_t *jobs, bool kib, size_t line)
+add_phases(struct results *doc, json_t *root, bool kib, size_t line)
 {
+	json_t *jobs = jobs_of(root);
 	size_t i, k;
 	json_t *job, *before;
 
@@ -267,7 +283,7 @@ add_phases(struct results *doc, json_t *jobs, bool kib, size_t line)
 		if (seen)
 			continue;
 		for (int d = 0; d < FIO_DIRECTIONS; d++)
-			add_phase(doc, jobs, group_of(job), (enum fio_direction)d, kib, line);
+			add_phase(doc, root, group_of(job), (enum fio_direction)d, kib, line);
 	}
 }
 
@@ -305,8 +321,7 @@ add_doc(const struct import_text *text, struct import_set *set, json_t *root, co
     size_t last, struct ls_err *err)
 {
 	const char *version = version_of(root);
-	json_t *jobs = jobs_of(root), *job;
-	size_t i;
+	json_t *jobs = jobs_of(root);
 	double major = 3;
 	const char *end;
 
@@ -318,17 +333,13 @@ add_doc(const struct import_text *text, struct import_set *set, json_t *root, co
 	import_number_prefix(version, &major, &end);
 	struct results *doc = import_doc(
 	    set, "fio", version, json_object_get(root, "jobs") != NULL ? "fio JSON" : "fio JSON client/server", line);
-	json_array_foreach(jobs, i, job)
-	{
-		options_to_settings(doc, json_object_get(job, "job options"), i == 0 ? "" : "job: ");
-		if (i == 0 && json_array_size(jobs) > 1)
-			break; /* options of further jobs differ per job: they stay in the file */
-	}
-	options_to_settings(doc, json_object_get(root, "global options"), "");
+	/* those of further jobs differ by job, and stay in the file */
+	options_to_settings(doc, json_object_get(json_array_get(jobs, 0), "job options"));
+	options_to_settings(doc, json_object_get(root, "global options"));
 	const char *time = json_string_value(json_object_get(root, "time"));
 	if (time != NULL)
 		import_setting(doc, "time", "%s", time);
-	add_phases(doc, jobs, major < 3, line);
+	add_phases(doc, root, major < 3, line);
 	if (doc->phases_count == 0)
 		return import_error(err, line, "no job in fio's output has done anything");
 	mark(doc, noise, jobs);
