@@ -316,21 +316,19 @@ const struct cmd cmd_compare = {
 	.name = "compare",
 	.summary = "ratios of runs, with intervals and a verdict where there are repeats",
 	.synopsis = "SIDE SIDE...|FILE [--metric METRIC] [--of SIDE] [--fail-if-slower PERCENT]",
-	.help = "Compares runs phase by phase. A SIDE is a run or a results file, as for \"lockstep report\"; several "
-		"of them\n"
-		"separated by commas are repeats of the same; LABEL=... gives the side a name. Ratios are percent of "
-		"the first\n"
-		"side. One FILE with several runs in it is compared with itself, name by name. With repeats on both "
-		"sides (also those of \"repeat\" in a job) each ratio has a 95 % interval "
-		"and a verdict.\n"
-		"In what the runs differ stands above the table. Exit status 4: slower, see --fail-if-slower.\n"
-		"\n"
-		"examples:\n"
-		"  lockstep compare before.json after.json\n"
-		"  lockstep compare old=a1.json,a2.json,a3.json new=b1.json,b2.json,b3.json --fail-if-slower 5%\n"
-		"  lockstep compare ext2=e2.json ext3=e3.json jfs=jfs.json --of jfs\n"
-		"  lockstep compare published-tables.txt --of jfs\n"
-		"  lockstep compare 01k7 last --metric p99 --json - | jq .means",
+	.help =
+	    "Compares runs phase by phase. A SIDE is a run or a file, as for \"lockstep report\"; several separated\n"
+	    "by commas are repeats of the same; LABEL=... gives the side a name. Ratios are percent of the first\n"
+	    "side. One FILE with several runs in it is compared with itself, name by name. With repeats on both\n"
+	    "sides (also those of \"repeat\" in a job) each ratio has a 95 % interval and a verdict. In what the\n"
+	    "runs differ stands above the table. Exit status 4: slower, see --fail-if-slower.\n"
+	    "\n"
+	    "examples:\n"
+	    "  lockstep compare before.json after.json\n"
+	    "  lockstep compare old=a1.json,a2.json,a3.json new=b1.json,b2.json,b3.json --fail-if-slower 5%\n"
+	    "  lockstep compare ext2=e2.json ext3=e3.json jfs=jfs.json --of jfs\n"
+	    "  lockstep compare published-tables.txt --of jfs\n"
+	    "  lockstep compare 01k7 last --metric p99 --json - | jq .means",
 	.more_help = metrics_help,
 	.options = rows,
 	.options_size = sizeof(struct compare_cmd_options),
