@@ -74,6 +74,7 @@ tree_to_job(json_t *tree, const char *what, struct job *out, struct ls_err *err)
 
 /* Where a setting goes. */
 struct target {
+	bool in_grid;
 	bool in_phases;
 	bool all_phases;
 	size_t index;    /* of the phase unless all */
@@ -87,6 +88,10 @@ parse_target(const char *key, const struct json_context *context, struct target 
 	char *end;
 
 	*out = (struct target){ .key = key };
+	if (strncmp(key, "grid.", strlen("grid.")) == 0) {
+		*out = (struct target){ .in_grid = true, .key = key + strlen("grid.") };
+		return LS_OK;
+	}
 	if (strncmp(key, "phases.", strlen("phases.")) == 0) {
 		*out = (struct target){ .in_phases = true, .all_phases = true, .key = rest + 1 };
 		return LS_OK;
@@ -167,6 +172,15 @@ set_in_phases(const struct json_context *context, const struct target *target, c
 	return LS_OK;
 }
 
+/* A job without a grid gets one. */
+static void
+set_in_grid(json_t *tree, const struct field_desc *field, json_t *value)
+{
+	if (!json_is_object(json_object_get(tree, "grid")))
+		json_object_set_new(tree, "grid", json_object());
+	json_object_set(json_object_get(tree, "grid"), field->name, value);
+}
+
 static enum ls_rc
 set_key(const struct json_context *context, const char *key, const char *text, json_t *tree, const struct job *job,
     struct ls_err *err)
@@ -179,15 +193,18 @@ set_key(const struct json_context *context, const char *key, const char *text, j
 	rc = parse_target(key, context, &target, err);
 	if (rc != LS_OK)
 		return rc;
-	field = field_find(target.in_phases ? &phase_desc : &job_desc, target.key);
+	const struct struct_desc *desc = target.in_grid ? &job_grid_desc : target.in_phases ? &phase_desc : &job_desc;
+	field = field_find(desc, target.key);
 	if (field == NULL)
-		return json_unknown_key(context, NULL, target.in_phases ? &phase_desc : &job_desc, target.key, err);
+		return json_unknown_key(context, NULL, desc, target.key, err);
 
 	value = value_tree(field, text);
 	if (value == NULL)
 		return json_error(context, NULL, err, LS_E_INVALID, "the value is not UTF-8");
 	if (target.in_phases)
 		rc = set_in_phases(context, &target, field, tree, job, value, err);
+	else if (target.in_grid)
+		set_in_grid(tree, field, value);
 	else
 		json_object_set(tree, field->name, value);
 	json_decref(value);
@@ -216,6 +233,19 @@ apply_set(const char *set, json_t *tree, struct job *job, struct ls_err *err)
 	return rc;
 }
 
+/* On error the job is ended. */
+static enum ls_rc
+expand(const char *what, struct job *job, struct ls_err *err)
+{
+	struct ls_err why;
+	enum ls_rc rc = job_expand_grid(job, &why);
+
+	if (rc == LS_OK)
+		return LS_OK;
+	field_struct_fini(&job_desc, job);
+	return ls_err_set(err, rc, "%s: %s", what, why.text);
+}
+
 enum ls_rc
 jobfile_parse(const char *text, size_t len, const char *what, const char *const *set, size_t set_count, struct job *out,
     struct ls_err *err)
@@ -232,6 +262,8 @@ jobfile_parse(const char *text, size_t len, const char *what, const char *const 
 	rc = tree_to_job(tree, what, &job, err);
 	for (size_t i = 0; i < set_count && rc == LS_OK; i++)
 		rc = apply_set(set[i], tree, &job, err);
+	if (rc == LS_OK)
+		rc = expand(what, &job, err);
 	if (rc == LS_OK)
 		*out = job;
 	json_decref(tree);

@@ -18,6 +18,13 @@ const char *const job_on_node_loss_names[] = {
 	NULL,
 };
 
+const char *const grid_cut_over_names[] = {
+	[CUT_OVER_AUTO] = "auto",
+	[CUT_OVER_ON] = "on",
+	[CUT_OVER_OFF] = "off",
+	NULL,
+};
+
 /* clang-format off: the tables must be read in this order */
 #include "common/base/field_table.h"
 #include "proto/model/job.def"
@@ -128,6 +135,9 @@ job_validate(const struct job *job, struct ls_err *err)
 		rc = validate_nodes(job, err);
 	if (rc == LS_OK && (job->workers == 0 || job->repeat == 0))
 		rc = ls_err_set(err, LS_E_RANGE, "%s: must be at least 1", job->workers == 0 ? "workers" : "repeat");
+	if (rc == LS_OK && job->grid != NULL)
+		rc = ls_err_set(
+		    err, LS_E_INVALID, "grid: its phases must be written out (lockstep does so with a job file)");
 	if (rc == LS_OK)
 		rc = validate_phases(job, err);
 	return rc;

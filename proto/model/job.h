@@ -13,7 +13,17 @@ enum job_on_node_loss {
 	ON_LOSS_CONTINUE,
 };
 
+enum grid_cut_over {
+	CUT_OVER_AUTO = 0,
+	CUT_OVER_ON,
+	CUT_OVER_OFF,
+};
+
+#define GRID_RECORD_MIN (4 << 10)
+#define GRID_RECORD_MAX (16 << 20)
+
 extern const char *const job_on_node_loss_names[];
+extern const char *const grid_cut_over_names[];
 
 #include "common/base/field_decl.h"
 #include "proto/model/job.def"
@@ -24,6 +34,12 @@ extern const char *const job_on_node_loss_names[];
  * node twice. Errors: LS_E_INVALID or LS_E_RANGE, the sentence begins with the place ("phases[2].record_size: ...").
  */
 enum ls_rc job_validate(const struct job *job, struct ls_err *err) LS_MUST_CHECK;
+
+/*
+ * Replaces the phases of a job with a grid by those of all its cells, in iozone's order: file sizes, in them record sizes, in them
+ * the phases. The grid is gone afterwards. A job without one stays as it is. Errors: LS_E_RANGE, LS_E_INVALID; unchanged then.
+ */
+enum ls_rc job_expand_grid(struct job *job, struct ls_err *err) LS_MUST_CHECK;
 
 /* Workers per node of a phase: its own number, or the job's. */
 uint64_t job_phase_workers(const struct job *job, const struct phase *phase);

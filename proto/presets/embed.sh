@@ -7,7 +7,7 @@ echo '#include "proto/codec/presets_int.h"'
 echo '#include "common/base/defs.h"'
 for file in "$@"; do
 	name=$(basename "$file" .json)
-	echo "static const char text_$name[] = {"
+	echo "static const char text_$(echo "$name" | tr - _)[] = {"
 	od -An -v -tu1 "$file" | sed 's/\([0-9][0-9]*\)/\1,/g'
 	echo '0 };'
 done
@@ -16,7 +16,7 @@ for file in "$@"; do
 	name=$(basename "$file" .json)
 	help=$(sed -n 's/^  "description": "\([^"\\]*\)",$/\1/p' "$file")
 	[ -n "$help" ] || { echo "$file: no description" >&2; exit 1; }
-	echo "	{ \"$name\", \"$help\", text_$name },"
+	echo "	{ \"$name\", \"$help\", text_$(echo "$name" | tr - _) },"
 done
 echo '};'
 echo 'const size_t job_preset_count = ARRAY_LEN(job_preset_table);'

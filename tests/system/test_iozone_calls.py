@@ -1,5 +1,6 @@
 """What phases named after iozone's tests ask of the kernel: the calls and their order, as strace sees them."""
 import glob
+import json
 import re
 
 import pytest
@@ -139,3 +140,19 @@ def test_prime_reads_the_first_record_before_the_time(tmp_path):
     assert [name for name, _, _ in reading["calls"]][:2] == ["fsync", "read"]
     assert moved(reading, "read") == [0] + list(range(RECORDS))
     assert results["phases"][1]["aggregate"]["ops"] == RECORDS
+
+
+def test_grid_runs_each_cell_at_its_own_barrier(cluster):
+    done = cluster.cli("run", "iozone-auto", "--path", cluster.volume, "--set", "grid.file_max=128KiB",
+                            "--set", "grid.record_min=32KiB", "--json", cluster.path("grid.json"))
+    assert done.returncode == 0, done.stderr
+    with open(cluster.path("grid.json"), encoding="utf-8") as f:
+        results = json.load(f)
+    sizes = [(64, 32), (64, 64), (128, 32), (128, 64), (128, 128)]
+    assert len(results["phases"]) == 13 * len(sizes)
+    for i, phase in enumerate(results["phases"]):
+        file_kib, record_kib = sizes[i // 13]
+        assert (phase["spec"]["file_size"], phase["spec"]["record_size"]) == (file_kib * KIB, record_kib * KIB)
+        assert phase["state"] == "done" and phase["start_skew_ns"] is not None
+        for node in phase["nodes"]:
+            assert node["bytes"] == file_kib * KIB and node["ops"] == file_kib // record_kib
