@@ -101,6 +101,10 @@ phase_add_quality_warnings(struct phase_result *phase, const struct job *job, co
 	int64_t whole = span_between(span->e1, span->s0);
 	char d[32];
 
+	if (phase->start_skew_ns != LS_UNKNOWN_I64 && phase->start_skew_uncertainty_ns == LS_UNKNOWN_I64)
+		warnings_add(&phase->warnings, &phase->warnings_count,
+		    "start skew is without its uncertainty: what the coordinator knew of the clocks at the start is "
+		    "lost");
 	if (whole <= 0 || span_is_too_short(span))
 		return;
 	/* without any overlap all active is n/a, and its reason says it */
