@@ -86,9 +86,14 @@ static void
 axis(struct sink *out, double from, double to, int height)
 {
 	double step = step_of(to - from);
+	double first = ceil(from / step) * step;
 
-	for (double at = ceil(from / step) * step; at <= to; at += step) {
+	/* a step is a TICKS-th of the range or more */
+	for (int i = 0; i <= TICKS; i++) {
 		char text[32];
+		double at = first + i * step;
+		if (at > to)
+			break;
 		int64_t ns = (int64_t)llround(at);
 
 		units_format_duration(ns < 0 ? -ns : ns, text, sizeof(text));
