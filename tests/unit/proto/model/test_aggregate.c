@@ -131,6 +131,7 @@ static void
 phase_fill(struct phase_result *phase, const struct node_case *nodes, size_t max, enum phase_kind kind)
 {
 	field_struct_init(&phase_result_desc, phase);
+	phase->start_skew_uncertainty_ns = 10000;
 	phase->kind = phase->spec.kind = (int)kind;
 	phase->nodes = ls_calloc(max, sizeof(*phase->nodes));
 	while (phase->nodes_count < max && nodes[phase->nodes_count].name != NULL) {
@@ -257,6 +258,7 @@ test_huge_values_saturate(void **state)
 	(void)state;
 	field_struct_init(&job_desc, &job);
 	field_struct_init(&phase_result_desc, &phase);
+	phase.start_skew_uncertainty_ns = 10000;
 	phase.nodes = ls_calloc(2, sizeof(*phase.nodes));
 	phase.nodes_count = 2;
 	for (size_t i = 0; i < 2; i++) {
