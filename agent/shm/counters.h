@@ -44,7 +44,8 @@
 	X(LINK, "link")                                                                                                \
 	X(SYMLINK, "symlink")                                                                                          \
 	X(READDIR, "getdents64")                                                                                       \
-	X(RMDIR, "rmdir")
+	X(RMDIR, "rmdir")                                                                                              \
+	X(CHMOD, "chmod")
 
 enum shm_call {
 #define X(ID, name) SHM_CALL_##ID,

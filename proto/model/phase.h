@@ -52,6 +52,7 @@ enum phase_group {
 	PHASE_SEEK = 512 << FIELD_GROUP_SHIFT,      /* ends after a number of seeks */
 	PHASE_DIRS = 1024 << FIELD_GROUP_SHIFT,     /* in private directories or one that all share */
 	PHASE_TREE = 2048 << FIELD_GROUP_SHIFT,     /* in a tree of each worker's own */
+	PHASE_RANDOM = 4096 << FIELD_GROUP_SHIFT,   /* in random order */
 	PHASE_GROUPS = 0x7fffff << FIELD_GROUP_SHIFT,
 };
 

@@ -260,6 +260,37 @@ test_random_goes_to_each_record_once_per_round(void **state)
 	rig_fini(&r);
 }
 
+/* About a third (1/e) of the records is not written in a round of draws with repeats. */
+static void
+test_random_with_repeats_misses_records(void **state)
+{
+	struct rig r;
+	struct phase spec = data_phase(PHASE_RANDOM_WRITE, LAYOUT_WORKER, ENGINE_SYNC);
+	unsigned written = 0;
+
+	(void)state;
+	spec.record_size = DATA_BLOCK;
+	rig_init(&r, NULL, 0, 1, 1, 1);
+	spec.kind = PHASE_REWRITE;
+	spec.random_repeats = false;
+	rig_run(&r, &spec);
+	spec.kind = PHASE_RANDOM_WRITE;
+	spec.random_repeats = true;
+	uint64_t epoch = rig_arm(&r, &spec, false);
+	rig_start(&r, epoch);
+	rig_wait(&r);
+	engine_flush(r.engine);
+	int fd = openat(r.dir_fd, "n0/data.0", O_RDONLY);
+	for (off_t at = 0; at < SIZE; at += DATA_BLOCK) {
+		struct data_stamp stamp;
+		assert_int_equal(pread(fd, &stamp, sizeof(stamp), at), sizeof(stamp));
+		written += stamp.generation == data_generation(epoch, 0);
+	}
+	close(fd);
+	assert_in_range(written, SIZE / DATA_BLOCK / 2, SIZE / DATA_BLOCK * 3 / 4);
+	rig_fini(&r);
+}
+
 static void
 test_amount_is_exact(void **state)
 {
@@ -635,6 +666,7 @@ main(void)
 		cmocka_unit_test(test_shared_file_keeps_others_segments),
 		cmocka_unit_test(test_write_begins_with_empty_files),
 		cmocka_unit_test(test_random_goes_to_each_record_once_per_round),
+		cmocka_unit_test(test_random_with_repeats_misses_records),
 		cmocka_unit_test(test_amount_is_exact),
 		cmocka_unit_test(test_partial_write_is_completed),
 		cmocka_unit_test(test_offsets_beyond_4_gib),

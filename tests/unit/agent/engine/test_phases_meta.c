@@ -209,11 +209,33 @@ test_time(void **state)
 	rig_fini(&r);
 }
 
+static void
+test_open_close_and_chmod(void **state)
+{
+	(void)state;
+	for (int dirs = DIRS_PRIVATE; dirs <= DIRS_SHARED; dirs++) {
+		struct rig r;
+		struct stat st;
+		rig_init(&r, NULL, 1, 2, 2, 2);
+		struct phase spec = meta_phase(PHASE_OPEN_CLOSE, (enum phase_dirs)dirs);
+		rig_run(&r, &spec);
+		check_ops(&r, OP_OPEN, FILES, 0);
+		spec.kind = PHASE_CHMOD;
+		rig_run(&r, &spec);
+		check_ops(&r, OP_CHMOD, FILES, 0);
+		const char *path = dirs == DIRS_SHARED ? "shared/d/00000031.1.1" : "n1/d.1/00000031";
+		assert_int_equal(fstatat(r.dir_fd, path, &st, 0), 0);
+		assert_int_equal(st.st_mode & 07777, 0640);
+		rig_fini(&r);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_create_stat_delete),
+		cmocka_unit_test(test_open_close_and_chmod),
 		cmocka_unit_test(test_missing_files_are_laid_out),
 		cmocka_unit_test(test_numbers_of_files_differ),
 		cmocka_unit_test(test_redo),
