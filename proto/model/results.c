@@ -210,7 +210,7 @@ warnings_add(char ***list, size_t *count, const char *fmt, ...)
 	va_start(ap, fmt);
 	int n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	if (n < 0)
+	if (n < 0 || *count >= RESULTS_WARNINGS_MAX)
 		return;
 	text = ls_malloc((size_t)n + 1);
 	va_start(ap, fmt);
@@ -222,6 +222,10 @@ warnings_add(char ***list, size_t *count, const char *fmt, ...)
 			free(text);
 			return;
 		}
+	}
+	if (*count == RESULTS_WARNINGS_MAX - 1) {
+		free(text);
+		text = ls_strdup("there are more warnings than are kept");
 	}
 	*list = ls_grow(*list, *count, sizeof(**list));
 	(*list)[(*count)++] = text;

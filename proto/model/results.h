@@ -43,7 +43,8 @@ extern const char *const node_state_names[NODE_STATE_COUNT + 1];
 #include "proto/model/results.def"
 #include "common/base/field_undef.h"
 
-#define RESULTS_SERIES_MAX 8192
+#define RESULTS_SERIES_MAX   8192
+#define RESULTS_WARNINGS_MAX 1000
 
 /* Is that the last state of a run? */
 bool run_state_is_end(enum run_state state);
@@ -58,7 +59,10 @@ void latency_from_hist(const struct hist *hist, struct latency *out);
 /* Adds the buckets, count, sum, min and max to a histogram. Errors: LS_E_INVALID on a foreign scheme or a bad index. */
 enum ls_rc latency_add_to_hist(const struct latency *latency, struct hist *hist, struct ls_err *err) LS_MUST_CHECK;
 
-/* Appends a formatted sentence to a list of warnings. Same text twice is kept once. */
+/*
+ * Appends a formatted sentence to a list of warnings. Same text twice is kept once; the last of RESULTS_WARNINGS_MAX, which is what
+ * a document may have, says that there were more.
+ */
 void warnings_add(char ***list, size_t *count, const char *fmt, ...) LS_PRINTF(3, 4);
 
 #endif

@@ -178,6 +178,23 @@ test_warnings_are_kept_once(void **state)
 	free(list);
 }
 
+static void
+test_warnings_are_no_more_than_a_document_may_have(void **state)
+{
+	char **list = NULL;
+	size_t count = 0;
+
+	(void)state;
+	for (int i = 0; i < 3000; i++)
+		warnings_add(&list, &count, "node %d was lost", i);
+	assert_int_equal(count, RESULTS_WARNINGS_MAX);
+	assert_string_equal(list[RESULTS_WARNINGS_MAX - 2], "node 998 was lost");
+	assert_non_null(strstr(list[RESULTS_WARNINGS_MAX - 1], "more warnings"));
+	for (size_t i = 0; i < count; i++)
+		free(list[i]);
+	free(list);
+}
+
 int
 main(void)
 {
@@ -189,6 +206,7 @@ main(void)
 		cmocka_unit_test(test_missing_bounds_come_from_the_buckets),
 		cmocka_unit_test(test_malformed_histograms_are_refused_whole),
 		cmocka_unit_test(test_warnings_are_kept_once),
+		cmocka_unit_test(test_warnings_are_no_more_than_a_document_may_have),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
