@@ -167,7 +167,7 @@ conflict(struct piece *p)
 }
 
 static void
-piece_stored(struct piece *p)
+piece_stored(struct daemon *d, struct piece *p)
 {
 	struct msg_ack ack = { .epoch = p->epoch, .part = p->part };
 
@@ -175,6 +175,9 @@ piece_stored(struct piece *p)
 		conflict(p);
 		return;
 	}
+	/* Of a run that was removed, or never was: nobody will ask for it, so the agent may forget it. */
+	if (p->stored.rc == LS_E_NOTFOUND && log_budget_take(&d->refusals, ls_mono_now()))
+		ls_log(LS_LOG_INFO, "result of a run that is not known", "node=%s", p->node->name);
 	session_send(p->node->session, MSG_ACK, &ack);
 	if (p->stored.complete && run_of(p) != NULL)
 		run_on_stored(run_of(p), p->node->member, &p->epoch, p->state, p->error);
@@ -191,7 +194,7 @@ batch_done(void *arg)
 		struct piece *p = &b->pieces[i];
 
 		if (b->rc == LS_OK)
-			piece_stored(p);
+			piece_stored(c->daemon, p);
 		else if (run_of(p) != NULL)
 			run_on_store_failed(run_of(p), &b->err); /* not acknowledged: the agent keeps it */
 		else

@@ -3,11 +3,13 @@
 Against lockstepd: a real run of three real agents goes on meanwhile, and its results are what they are without it. Against the agent: a
 coordinator that wants to write, read or delete outside of what the agent allows.
 """
+import contextlib
 import json
 import os
 import re
 import shutil
 import socket
+import sqlite3
 import ssl
 import struct
 import subprocess
@@ -289,6 +291,8 @@ def test_result_of_somebody_else_is_not_taken(busy):
         if m["type"] == "ack":
             acked.append(m)
     peer.close()
+    with contextlib.closing(sqlite3.connect(f"file:{busy.path('store', 'lockstep.db')}?mode=ro", uri=True)) as store:
+        assert store.execute("SELECT count(*) FROM results WHERE run = 'nobody'").fetchone() == (0,)
     document = busy.export()
     assert "spare" not in json.dumps(document) and all(n.get("bytes") != 1 << 50 for p in document["phases"] for n in p["nodes"])
 

@@ -74,7 +74,7 @@ count_parts(struct store *s, const struct store_part *p, uint64_t *count, uint64
 }
 
 static enum ls_rc
-insert_part(struct store *s, const struct store_part *p, struct ls_err *err)
+insert_part(struct store *s, struct store_part *p, struct ls_err *err)
 {
 	sqlite3_stmt *q = NULL;
 	enum ls_rc rc = part_stmt(s, SQL_PUT_PART, p, &q, err);
@@ -84,7 +84,10 @@ insert_part(struct store *s, const struct store_part *p, struct ls_err *err)
 	store_bind_u64(q, 6, p->part);
 	store_bind_u64(q, 7, p->parts);
 	store_bind_text(q, 8, p->data);
-	return store_step(s, q, "part", err);
+	rc = store_step(s, q, "part", err);
+	if (rc == LS_OK && sqlite3_changes(s->db) == 0)
+		p->rc = LS_E_NOTFOUND;
+	return rc;
 }
 
 static enum ls_rc
@@ -108,7 +111,7 @@ put_part(struct store *s, struct store_part *p, struct ls_err *err)
 		rc = insert_part(s, p, err);
 		count++;
 	}
-	p->complete = rc == LS_OK && count == p->parts;
+	p->complete = rc == LS_OK && p->rc == LS_OK && count == p->parts;
 	return rc;
 }
 

@@ -34,7 +34,7 @@ static const char *const sql_texts[SQL_COUNT] = {
 	    "INSERT OR REPLACE INTO phases(run, phase, repetition, attempt, state, skew_uncertainty_ns, spec, note)"
 	    " VALUES(?1,?2,?3,?4,?5,?6,?7,?8)",
 	[SQL_PUT_PART] = "INSERT INTO results(run, node, phase, repetition, attempt, part, parts, data)"
-			 " VALUES(?1,?2,?3,?4,?5,?6,?7,?8)",
+			 " SELECT ?1,?2,?3,?4,?5,?6,?7,?8 WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?1)",
 	[SQL_FIND_PART] = "SELECT parts = ?7 AND data = ?8 FROM results WHERE run = ?1 AND node = ?2 AND phase = ?3"
 			  " AND repetition = ?4 AND attempt = ?5 AND part = ?6",
 	[SQL_COUNT_PARTS] =

@@ -80,7 +80,8 @@ struct store_part {
 	uint64_t phase, repetition, attempt;
 	uint64_t part, parts;
 	const char *data;
-	enum ls_rc rc; /* out: LS_OK: it is in the store. LS_E_EXISTS: other bytes, or another count, are there */
+	/* out: LS_OK: it is in the store. LS_E_EXISTS: other bytes, or another count, are there. LS_E_NOTFOUND: no such run */
+	enum ls_rc rc;
 	bool complete; /* out: all parts of that result are there */
 };
 
