@@ -27,8 +27,8 @@ static const struct lead_case leads[] = {
 	{ "four times too late", 100 * US, 4, 51200 * US, 200 * US, 0 },
 	{ "never beyond twice the cap", 4 * NS_PER_S, 60, 8 * NS_PER_S + 3 * MS, 4 * NS_PER_S, 0 },
 	{ "few nodes cost nothing extra", 100 * US, 0, 3200 * US, 200 * US, 16 },
-	{ "2,016 nodes", 100 * US, 0, 203200 * US, 50200 * US, 2016 },
-	{ "2,016 nodes, once too late", 100 * US, 1, 406400 * US, 50200 * US, 2016 },
+	{ "2,016 nodes", 100 * US, 0, 303200 * US, 50200 * US, 2016 },
+	{ "2,016 nodes, once too late", 100 * US, 1, 606400 * US, 50200 * US, 2016 },
 };
 
 static void
