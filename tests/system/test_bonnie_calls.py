@@ -209,7 +209,7 @@ def test_small_files_are_those_of_bonnie(tmp_path, order, spec):
     # the whole work of the three phases in one row; only the untimed syncs at their ends are lockstep's own
     wanted = cut_out(theirs[0], "open O_CREAT O_EXCL O_WRONLY", "sync") + theirs[1] + cut_out(theirs[2], theirs[2][0][0], "sync")
     got = cut_out(ours, "open O_CREAT O_EXCL O_WRONLY", "sync")
-    assert len(wanted) > 4 * 1024
+    assert len(wanted) > 3 * 1024  # a call for each of 1,024 files in each phase, and more with files that are no links
     assert without_repeated_syncs(got) == without_repeated_syncs(wanted)
     for phase in results["phases"]:
         assert phase["aggregate"]["ops"] == 1024
