@@ -379,6 +379,7 @@ walk_directory(struct walk *walk, const char *name)
 		return false;
 	}
 	errno = 0;
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): dir is known to this thread alone */
 	while (ok && (entry = readdir(dir)) != NULL) {
 		if (!is_dot(entry->d_name))
 			ok = walk_step(walk, fd, entry->d_name);

@@ -51,6 +51,7 @@ add(char *buf, size_t len, size_t at, const char *name, const char *value, size_
 
 	if (len - at < name_len + value_len + 2)
 		return at;
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): a counted text, no string of C */
 	memcpy(buf + at, name, name_len);
 	at += name_len;
 	buf[at++] = '=';

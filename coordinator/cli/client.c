@@ -386,7 +386,7 @@ client_import(struct client *client, const char *text, size_t len, bool *known, 
 {
 	uint64_t parts = LS_MAX((len + IMPORT_PART - 1) / IMPORT_PART, 1UL);
 	enum ls_rc rc = LS_OK;
-	struct msg msg;
+	struct msg msg = { 0 };
 
 	for (uint64_t part = 0; part < parts && rc == LS_OK; part++)
 		rc = send_part(client, text, len, part, parts, err);
@@ -395,6 +395,7 @@ client_import(struct client *client, const char *text, size_t len, bool *known, 
 	if (rc != LS_OK)
 		return rc;
 	const struct msg_imported *m = msg.body;
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): ls_err_set never returns LS_OK, so the body is there */
 	*known = m->known;
 	msg_fini(&msg);
 	return expect_end(client, err);

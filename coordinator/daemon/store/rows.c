@@ -154,7 +154,7 @@ put_document(struct store *s, const struct store_run *run, const char *text, str
 enum ls_rc
 store_put_document(struct store *s, const struct store_run *run, const char *text, bool *known, struct ls_err *err)
 {
-	struct store_run row;
+	struct store_run row = { 0 };
 	char *there = NULL;
 	enum ls_rc rc = store_get_document(s, run->id, &there, err);
 
