@@ -77,7 +77,9 @@ def test_skew_with_more_workers_than_cores(cluster):
     assert status == 0, done.stderr
     for phase in results["phases"]:
         assert all(w["first_op_ns"] is not None for n in phase["nodes"] for w in n["workers"])
-        assert phase["start_skew_ns"] <= phase["duration_ns"]
+        # nobody before the instant: a worker's time is as good as its node's clock
+        first = min(w["first_op_ns"] for n in phase["nodes"] for w in n["workers"])
+        assert first >= -phase["start_skew_uncertainty_ns"], phase["name"]
 
 
 DELAYS = [("both ways 20 ms", (0.02, 0.02), (0.02, 0.02)), ("jitter", (0.0, 0.03), (0.0, 0.03)), ("one way only", (0.0, 0.0), (0.03, 0.03))]
