@@ -217,6 +217,18 @@ phase_validate(const struct phase *phase, struct ls_err *err)
 	return rc;
 }
 
+uint64_t
+phase_owner(const struct phase *phase, uint64_t node, uint64_t node_count)
+{
+	return (node + phase->shift % node_count) % node_count;
+}
+
+uint64_t
+phase_user(const struct phase *phase, uint64_t node, uint64_t node_count)
+{
+	return (node + node_count - phase->shift % node_count) % node_count;
+}
+
 /* Part number part of parts of a file: whole records as evenly as they go, the first parts take one more. */
 static enum ls_rc
 place_segment(const struct phase *phase, uint64_t part, uint64_t parts, struct phase_place *out, struct ls_err *err)
@@ -248,10 +260,12 @@ phase_place(const struct phase *phase, const uint64_t *node_workers, uint64_t no
 	uint64_t total = 0, first_rank = 0;
 	enum ls_rc rc = LS_OK;
 
+	/* The files' owners in order, each with the workers that use them. */
 	for (uint64_t i = 0; i < node_count; i++) {
-		if (i == node)
+		uint64_t user = phase_user(phase, i, node_count);
+		if (user == node)
 			first_rank = total;
-		total += node_workers[i];
+		total += node_workers[user];
 	}
 	if (node >= node_count || worker >= node_workers[node] || phase->record_size == 0)
 		return ls_err_set(err, LS_E_RANGE, "no worker %" PRIu64 " on node %" PRIu64, worker, node);
@@ -262,7 +276,7 @@ phase_place(const struct phase *phase, const uint64_t *node_workers, uint64_t no
 		rc = place_segment(phase, 0, 1, &place, err);
 		break;
 	case LAYOUT_NODE:
-		place.file = node;
+		place.file = phase_owner(phase, node, node_count);
 		rc = place_segment(phase, worker, node_workers[node], &place, err);
 		break;
 	case LAYOUT_SHARED:

@@ -53,6 +53,7 @@ enum phase_group {
 	PHASE_DIRS = 1024 << FIELD_GROUP_SHIFT,     /* in private directories or one that all share */
 	PHASE_TREE = 2048 << FIELD_GROUP_SHIFT,     /* in a tree of each worker's own */
 	PHASE_RANDOM = 4096 << FIELD_GROUP_SHIFT,   /* in random order */
+	PHASE_SHIFTED = 8192 << FIELD_GROUP_SHIFT,  /* can work on the files of another node */
 	PHASE_GROUPS = 0x7fffff << FIELD_GROUP_SHIFT,
 };
 
@@ -162,12 +163,20 @@ bool phase_field_applies(const struct field_desc *field, enum phase_kind kind);
 enum ls_rc phase_validate(const struct phase *phase, struct ls_err *err) LS_MUST_CHECK;
 
 /*
+ * Whose files a node works on, and who works on the files of a node: the node itself, or by its shift another one of the
+ * list. node < node_count. Each is the other's inverse: of every node's files one node makes use, worker w of the one
+ * of those that worker w of the other has.
+ */
+uint64_t phase_owner(const struct phase *phase, uint64_t node, uint64_t node_count);
+uint64_t phase_user(const struct phase *phase, uint64_t node, uint64_t node_count);
+
+/*
  * Which part of which file belongs to a worker. rank counts all workers of the run, node by node; first_rank is that of
  * the node's first worker. Segments of a shared file are whole records, as even as they go: the first ones have one more.
- * Only the last record of a file can be short.
+ * Only the last record of a file can be short. With a shift both are those of the owner, as if it had the node's workers.
  */
 struct phase_place {
-	uint64_t file;   /* number of the file: rank (worker), node (node), 0 (shared) */
+	uint64_t file;   /* number of the file: rank (worker), owner (node), 0 (shared) */
 	uint64_t offset; /* first byte of the part */
 	uint64_t length; /* bytes of the part */
 };

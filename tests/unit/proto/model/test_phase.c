@@ -256,6 +256,68 @@ test_more_workers_than_records_is_an_error(void **state)
 }
 
 static void
+test_owner_and_user_are_inverse(void **state)
+{
+	struct phase p = { .kind = PHASE_READ };
+
+	(void)state;
+	for (uint64_t n = 1; n <= 5; n++)
+		for (p.shift = 0; p.shift <= 11; p.shift++)
+			for (uint64_t node = 0; node < n; node++) {
+				assert_int_equal(phase_owner(&p, node, n), (node + p.shift) % n);
+				assert_int_equal(phase_user(&p, phase_owner(&p, node, n), n), node);
+				assert_int_equal(phase_owner(&p, phase_user(&p, node, n), n), node);
+			}
+}
+
+/* With as many workers everywhere, the place is the one that the owner has without a shift. */
+static void
+test_shifted_places_are_the_owners(void **state)
+{
+	static const uint64_t workers[] = { 3, 3, 3 };
+	struct phase p = { .kind = PHASE_READ, .file_size = 100 * 64, .record_size = 64 };
+	struct phase own = p;
+	struct phase_place place, owners;
+
+	(void)state;
+	for (own.layout = LAYOUT_WORKER; own.layout <= LAYOUT_SHARED; own.layout++)
+		for (uint64_t node = 0; node < 3; node++)
+			for (uint64_t w = 0; w < 3; w++) {
+				p.layout = own.layout;
+				p.shift = 2;
+				assert_int_equal(phase_place(&p, workers, 3, node, w, &place, NULL), LS_OK);
+				assert_int_equal(
+				    phase_place(&own, workers, 3, (node + 2) % 3, w, &owners, NULL), LS_OK);
+				assert_memory_equal(&place, &owners, sizeof(place));
+			}
+}
+
+/* The files are cut for those who use them: every byte has one worker whoever that is. */
+static void
+test_shifted_places_with_other_numbers_of_workers(void **state)
+{
+	static const uint64_t workers[] = { 1, 0, 4 };
+	struct phase p = {
+		.kind = PHASE_READ, .file_size = 100 * 64, .record_size = 64, .layout = LAYOUT_NODE, .shift = 1
+	};
+	struct phase_place place;
+	uint64_t next = 0;
+
+	(void)state;
+	for (uint64_t w = 0; w < 4; w++, next = place.offset + place.length) {
+		assert_int_equal(phase_place(&p, workers, 3, 2, w, &place, NULL), LS_OK);
+		assert_int_equal(place.file, 0);
+		assert_int_equal(place.offset, next);
+	}
+	assert_int_equal(next, p.file_size);
+	p.layout = LAYOUT_WORKER; /* owner 0 is used by node 2, 1 by 0, 2 by 1 */
+	assert_int_equal(phase_place(&p, workers, 3, 2, 3, &place, NULL), LS_OK);
+	assert_int_equal(place.file, 3);
+	assert_int_equal(phase_place(&p, workers, 3, 0, 0, &place, NULL), LS_OK);
+	assert_int_equal(place.file, 4);
+}
+
+static void
 test_no_such_worker_is_an_error(void **state)
 {
 	static const uint64_t workers[] = { 3, 0 };
@@ -310,6 +372,9 @@ main(void)
 		cmocka_unit_test(test_every_byte_has_one_worker),
 		cmocka_unit_test(test_every_byte_has_one_worker_whatever_the_numbers),
 		cmocka_unit_test(test_more_workers_than_records_is_an_error),
+		cmocka_unit_test(test_owner_and_user_are_inverse),
+		cmocka_unit_test(test_shifted_places_are_the_owners),
+		cmocka_unit_test(test_shifted_places_with_other_numbers_of_workers),
 		cmocka_unit_test(test_no_such_worker_is_an_error),
 		cmocka_unit_test(test_footprint_of_a_phase),
 	};
