@@ -186,8 +186,12 @@ raise_arm(struct run *run, const struct msg_arm *arm)
 		run->stale++;
 		return true;
 	}
+	if (order == 0 && arm->lay_out && !run->lay_out) {
+		run->stale++;
+		return true;
+	}
 	if (order == 0)
-		return run_raise(run, NE_ARM_AGAIN, arm);
+		return run_raise(run, arm->lay_out == run->lay_out ? NE_ARM_AGAIN : NE_ARM_ON, arm);
 	bool open = run->attempt != ATTEMPT_NONE || run->state == NR_VOIDING;
 	return run_raise(run, open ? NE_ARM_NEXT : NE_ARM, arm);
 }

@@ -64,10 +64,11 @@ why_not(const struct run *run)
 }
 
 static void
-set_epoch(struct run *run, const struct epoch *epoch)
+set_epoch(struct run *run, const struct msg_arm *arm)
 {
-	epoch_copy(&run->epoch, epoch);
+	epoch_copy(&run->epoch, &arm->epoch);
 	run->has_epoch = true;
+	run->lay_out = arm->lay_out;
 }
 
 /* --- the barrier --- */
@@ -85,7 +86,7 @@ act_arm(struct run *run, const void *body)
 			run->env.ports->discard(&run->epoch, run->env.arg);
 	}
 
-	set_epoch(run, &arm->epoch);
+	set_epoch(run, arm);
 	uint64_t mine = arm->node_workers_count == run->assign->node_count
 	    ? (uint64_t)arm->node_workers[run->assign->node_index]
 	    : UINT64_MAX;
@@ -129,7 +130,7 @@ act_arm_impossible(struct run *run, const void *body)
 {
 	const struct msg_arm *arm = body;
 
-	set_epoch(run, &arm->epoch);
+	set_epoch(run, arm);
 	tell_failed(run, "arm", why_not(run));
 }
 

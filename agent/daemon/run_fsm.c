@@ -28,6 +28,7 @@ static const struct fsm_edge edges[] = { /* from, event, to, action */
 	{ NR_READY,     NE_VERIFY,    NR_VERIFYING, NA_VERIFY },
 	{ NR_READY,     NE_ARM,       NR_ARMING,    NA_ARM },
 	{ NR_READY,     NE_ARM_AGAIN, NR_READY,     NA_REPEAT },	/* its answer, failed, was lost */
+	{ NR_READY,     NE_ARM_ON,    NR_READY,     NA_REPEAT },
 	{ NR_READY,     NE_GO,        NR_READY,     NA_NONE },
 	{ NR_READY,     NE_COMMIT,    NR_READY,     NA_NONE },
 	{ NR_READY,     NE_VOID,      NR_VOIDING,   NA_VOID },		/* a short phase can be over before */
@@ -56,6 +57,7 @@ static const struct fsm_edge edges[] = { /* from, event, to, action */
 	{ NR_ARMED,     NE_GO,        NR_SETTING,   NA_GO },
 	{ NR_ARMED,     NE_FAILED,    NR_READY,     NA_TELL_FAILED },
 	{ NR_ARMED,     NE_ARM_AGAIN, NR_ARMED,     NA_REPEAT },
+	{ NR_ARMED,     NE_ARM_ON,    NR_ARMING,    NA_ARM },
 	{ NR_ARMED,     NE_ARM_NEXT,  NR_VOIDING,   NA_ARM_LATER },
 	{ NR_ARMED,     NE_VOID,      NR_VOIDING,   NA_VOID },
 	{ NR_ARMED,     NE_STOP,      NR_STOPPING,  NA_STOP },
@@ -134,6 +136,7 @@ static const struct fsm_edge edges[] = { /* from, event, to, action */
 	{ NR_STOPPING,  NE_VERIFY,    NR_STOPPING,  NA_NONE },
 	{ NR_STOPPING,  NE_ARM,       NR_STOPPING,  NA_ARM_IMPOSSIBLE },
 	{ NR_STOPPING,  NE_ARM_AGAIN, NR_STOPPING,  NA_NONE },
+	{ NR_STOPPING,  NE_ARM_ON,    NR_STOPPING,  NA_ARM_IMPOSSIBLE },
 	{ NR_STOPPING,  NE_ARM_NEXT,  NR_STOPPING,  NA_ARM_IMPOSSIBLE },
 	{ NR_STOPPING,  NE_GO,        NR_STOPPING,  NA_NONE },
 	{ NR_STOPPING,  NE_COMMIT,    NR_STOPPING,  NA_NONE },
@@ -150,6 +153,7 @@ static const struct fsm_edge edges[] = { /* from, event, to, action */
 	{ NR_KILLING,   NE_VOIDED,    NR_KILLING,   NA_TELL_VOIDED },
 	{ NR_KILLING,   NE_ARM,       NR_KILLING,   NA_ARM_IMPOSSIBLE },
 	{ NR_KILLING,   NE_ARM_AGAIN, NR_KILLING,   NA_NONE },
+	{ NR_KILLING,   NE_ARM_ON,    NR_KILLING,   NA_ARM_IMPOSSIBLE },
 	{ NR_KILLING,   NE_ARM_NEXT,  NR_KILLING,   NA_ARM_IMPOSSIBLE },
 	{ NR_KILLING,   NE_GO,        NR_KILLING,   NA_NONE },
 	{ NR_KILLING,   NE_COMMIT,    NR_KILLING,   NA_NONE },
@@ -159,6 +163,7 @@ static const struct fsm_edge edges[] = { /* from, event, to, action */
 
 	{ NR_STOPPED,   NE_ARM,       NR_STOPPED,   NA_ARM_IMPOSSIBLE },
 	{ NR_STOPPED,   NE_ARM_AGAIN, NR_STOPPED,   NA_ARM_IMPOSSIBLE },
+	{ NR_STOPPED,   NE_ARM_ON,    NR_STOPPED,   NA_ARM_IMPOSSIBLE },
 	{ NR_STOPPED,   NE_ARM_NEXT,  NR_STOPPED,   NA_ARM_IMPOSSIBLE },
 	{ NR_STOPPED,   NE_ASSIGN,    NR_STOPPED,   NA_NONE },
 	{ NR_STOPPED,   NE_VERIFY,    NR_STOPPED,   NA_VERIFY_DEAD },
@@ -176,6 +181,7 @@ static const struct fsm_edge edges[] = { /* from, event, to, action */
 	{ NR_DEAD,      NE_VERIFY,    NR_DEAD,      NA_VERIFY_DEAD },
 	{ NR_DEAD,      NE_ARM,       NR_DEAD,      NA_ARM_IMPOSSIBLE },
 	{ NR_DEAD,      NE_ARM_AGAIN, NR_DEAD,      NA_ARM_IMPOSSIBLE },
+	{ NR_DEAD,      NE_ARM_ON,    NR_DEAD,      NA_ARM_IMPOSSIBLE },
 	{ NR_DEAD,      NE_ARM_NEXT,  NR_DEAD,      NA_ARM_IMPOSSIBLE },
 	{ NR_DEAD,      NE_GO,        NR_DEAD,      NA_NONE },
 	{ NR_DEAD,      NE_COMMIT,    NR_DEAD,      NA_NONE },

@@ -46,6 +46,7 @@
 	X(VERIFY, "verify-volume")                                                                                     \
 	X(ARM, "arm")                                                                                                  \
 	X(ARM_AGAIN, "arm again")                                                                                      \
+	X(ARM_ON, "arm after laying out")                                                                              \
 	X(ARM_NEXT, "arm of a later attempt")                                                                          \
 	X(GO, "go")                                                                                                    \
 	X(COMMIT, "commit")                                                                                            \

@@ -38,6 +38,7 @@ struct run {
 
 	/* The present epoch. */
 	bool has_epoch;
+	bool lay_out; /* the last arm asked for the files only */
 	struct epoch epoch;
 	enum attempt_stage attempt;
 	uint32_t workers;

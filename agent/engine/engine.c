@@ -143,6 +143,15 @@ engine_supports(enum phase_engine engine, struct ls_err *err)
 	return io->supported == NULL ? LS_OK : io->supported(err);
 }
 
+/* The node whose workers ours are, or when laying out act for: its numbers decide about the files. */
+static uint64_t
+acts_for(const struct engine *e, const struct engine_arm *arm)
+{
+	uint64_t self = e->config.node_index;
+
+	return arm->lay_out ? phase_user(arm->spec, self, e->config.node_count) : self;
+}
+
 static void
 set_phase(struct engine *e, const struct engine_arm *arm)
 {
@@ -150,7 +159,11 @@ set_phase(struct engine *e, const struct engine_arm *arm)
 	e->spec.name = NULL;
 	memcpy(e->node_workers, arm->node_workers, e->config.node_count * sizeof(*e->node_workers));
 	e->ops = phase_ops_get((enum phase_kind)e->spec.kind);
-	e->active = (uint32_t)e->node_workers[e->config.node_index];
+	e->lay_out = arm->lay_out;
+	e->shifted = phase_is_shifted(&e->spec, e->config.node_count);
+	e->user = acts_for(e, arm);
+	e->owner = phase_owner(&e->spec, e->user, e->config.node_count);
+	e->active = (uint32_t)e->node_workers[e->user];
 	e->epoch++;
 	atomic_store_explicit(&e->tickets, 0, memory_order_relaxed);
 	atomic_store_explicit(&e->control->start_ns, 0, memory_order_relaxed);
@@ -200,7 +213,10 @@ engine_arm(
 
 	if (is_running(e))
 		return ls_err_set(err, LS_E_STATE, "engine: armed while workers are still in the phase before");
-	if (make_ready(e, arm->node_workers[e->config.node_index], &why) != LS_OK)
+	if (arm->lay_out && phase_ops_get((enum phase_kind)arm->spec->kind)->lay_out == NULL)
+		return ls_err_set(err, LS_E_INVALID, "engine: %s lays out no files for other nodes",
+		    phase_kind_info((enum phase_kind)arm->spec->kind)->name);
+	if (make_ready(e, arm->node_workers[acts_for(e, arm)], &why) != LS_OK)
 		return fail_arm(e, &why, out_error, err);
 	/*
 	 * arm->redo needs nothing here: each arm looks at what there is and makes what the phase needs, so that the second one

@@ -35,6 +35,7 @@ struct engine_arm {
 	const struct phase *spec;
 	const uint64_t *node_workers; /* [node_count]: workers on each node, 0: idle there */
 	bool redo;                    /* files go back to what they were before the phase */
+	bool lay_out; /* only makes this node's files for the node that will work on them (phase_user) */
 };
 
 /* First failures of a phase, for the report. */
@@ -52,7 +53,7 @@ enum ls_rc engine_supports(enum phase_engine engine, struct ls_err *err) LS_MUST
  * workers parked. Blocks. Returns LS_OK with all workers parked (none for an idle node), or the first failure, in which case
  * no worker waits; *out_error (initialised by the caller) then names worker, call, path, errno. out_epoch: number for go.
  * The epoch is published in shm_control.armed_epoch at the beginning, so that a stop_epoch ends a long laying out, too.
- * May follow an arm without a go between. Errors: LS_E_STATE while workers of the last go have not left.
+ * With lay_out no worker is parked, and the arm itself follows once all nodes have laid out. May follow an arm without a go between. Errors: LS_E_STATE while workers of the last go have not left.
  */
 enum ls_rc engine_arm(struct engine *e, const struct engine_arm *arm, uint64_t *out_epoch, struct io_error *out_error,
     struct ls_err *err) LS_MUST_CHECK;

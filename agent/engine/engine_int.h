@@ -91,6 +91,11 @@ struct engine {
 	/* The armed phase; written by the main thread before the order, read by workers. */
 	struct phase spec; /* without its strings */
 	uint64_t *node_workers;
+	uint64_t
+	    user; /* the node that the workers act for: this one, or when laying out the one that will work on its files */
+	uint64_t owner; /* whose files they are */
+	bool lay_out;   /* the files only */
+	bool shifted;   /* the phase works on files of another node: made by their owner, not by arm */
 	const struct phase_ops *ops;
 	uint64_t epoch;
 	int64_t start_ns, late_limit_ns;

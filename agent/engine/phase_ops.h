@@ -14,6 +14,11 @@ struct worker;
 
 struct phase_ops {
 	/*
+	 * For kinds of the group PHASE_SHIFTED: makes the files of engine.owner as worker w of engine.user will want them, and
+	 * closes them. The arm of a phase that is shifted finds them made. False after worker_fail.
+	 */
+	bool (*lay_out)(struct worker *w);
+	/*
 	 * Everything slow: files in the state that the phase needs, open; buffers; the first operation ready to be issued. Sets
 	 * worker.idle where there is nothing to do. False after worker_fail.
 	 */

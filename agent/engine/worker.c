@@ -91,7 +91,7 @@ arm(struct worker *w)
 	atomic_store_explicit(&w->shm->tid, (int32_t)syscall(SYS_gettid), memory_order_relaxed);
 	set_state(w, SHM_PREPARING);
 	w->armed = true;
-	if (!w->engine->ops->arm(w)) {
+	if (!(w->engine->lay_out ? w->engine->ops->lay_out(w) : w->engine->ops->arm(w))) {
 		set_state(w, SHM_FAILED);
 		return;
 	}

@@ -81,7 +81,10 @@ act_arm(struct runner *r)
 	field_struct_fini(&io_error_desc, &call->error);
 	*call = (struct runner_call){
 		.engine = r->engine,
-		.arm = { .spec = &arm->spec, .node_workers = r->node_workers, .redo = arm->redo },
+		.arm = { .spec = &arm->spec,
+		    .node_workers = r->node_workers,
+		    .redo = arm->redo,
+		    .lay_out = arm->lay_out },
 		.flush_ns = LS_UNKNOWN_I64,
 	};
 	field_struct_init(&io_error_desc, &call->error);
@@ -96,7 +99,8 @@ act_arm(struct runner *r)
 static void
 act_armed(struct runner *r)
 {
-	struct msg_armed body = { .epoch = *present_epoch(r) };
+	const struct msg_arm *arm = r->arm.body;
+	struct msg_armed body = { .epoch = arm->epoch, .lay_out = arm->lay_out };
 
 	runner_send(r, MSG_ARMED, &body);
 }

@@ -106,19 +106,30 @@ take_node_workers(struct runner *r, const struct msg_arm *arm)
 		if (arm->node_workers[i] < 0 || arm->node_workers[i] > 1000000)
 			return false;
 		r->node_workers[i] = (uint64_t)arm->node_workers[i];
+		if (r->node_workers[i] > shm_map_workers(r->map))
+			return false;
 	}
 	r->idle = r->node_workers[assign->node_index] == 0;
-	return r->node_workers[assign->node_index] <= shm_map_workers(r->map);
+	return true;
 }
 
 /* The agent repeats arm after it lost the coordinator: answered again, not done again. */
 static void
 repeat_armed(struct runner *r, const struct msg_arm *arm)
 {
-	struct msg_armed body = { .epoch = arm->epoch };
+	struct msg_armed body = { .epoch = arm->epoch, .lay_out = arm->lay_out };
 
 	if (r->state == RUNNER_PARKED || r->state == RUNNER_SET)
 		runner_send(r, MSG_ARMED, &body);
+}
+
+/* The files of the same epoch are made: now the arm itself? */
+static bool
+follows_laying_out(const struct runner *r, const struct msg_arm *arm)
+{
+	const struct msg_arm *before = r->arm.body;
+
+	return r->state == RUNNER_PARKED && before->lay_out && !arm->lay_out && is_present_epoch(r, &arm->epoch);
 }
 
 static void
@@ -130,11 +141,13 @@ on_arm(struct runner *r, struct msg *msg)
 		stale(r, "arm");
 		return;
 	}
-	if (r->state != RUNNER_READY && is_present_epoch(r, &body->epoch)) {
+	bool wanted = r->state == RUNNER_READY || follows_laying_out(r, body);
+
+	if (!wanted && is_present_epoch(r, &body->epoch)) {
 		repeat_armed(r, body);
 		return;
 	}
-	if (r->state != RUNNER_READY) {
+	if (!wanted) {
 		unexpected(r, "arm");
 		return;
 	}
@@ -153,7 +166,9 @@ on_go(struct runner *r, struct msg *msg)
 {
 	const struct msg_go *body = msg->body;
 
-	if (!is_present_epoch(r, &body->epoch) || r->state != RUNNER_PARKED) {
+	const struct msg_arm *arm = r->arm.body;
+
+	if (!is_present_epoch(r, &body->epoch) || r->state != RUNNER_PARKED || arm->lay_out) {
 		stale(r, "go");
 		return;
 	}

@@ -23,6 +23,7 @@ static const struct fsm_edge edges[] = { /* from, event, to, action */
 	{ RUNNER_UNARMING,  RUNNER_EV_ARM_FAILED, RUNNER_READY,     RUNNER_ACT_SETTLE },
 	{ RUNNER_UNARMING,  RUNNER_EV_STOP,       RUNNER_UNARMING,  RUNNER_ACT_NONE },
 
+	{ RUNNER_PARKED,    RUNNER_EV_ARM,        RUNNER_ARMING,    RUNNER_ACT_ARM }, /* after laying out */
 	{ RUNNER_PARKED,    RUNNER_EV_GO,         RUNNER_SET,       RUNNER_ACT_GO },
 	{ RUNNER_PARKED,    RUNNER_EV_GO_PAST,    RUNNER_PARKED,    RUNNER_ACT_MISSED },
 	{ RUNNER_PARKED,    RUNNER_EV_STOP,       RUNNER_READY,     RUNNER_ACT_SETTLE }, /* the next arm takes them */

@@ -122,7 +122,7 @@ agent_on_armed(struct session *s, void *body, struct ls_mono received, struct ls
 	(void)received;
 	(void)err;
 	if (run != NULL)
-		run_on_armed(run, s->node->member, &m->epoch);
+		run_on_armed(run, s->node->member, m);
 	return LS_OK;
 }
 

@@ -22,6 +22,7 @@ static const action_fn actions[ACT_COUNT] = {
 	[ACT_WAIT] = run_act_wait,
 	[ACT_ASSIGN] = run_act_assign,
 	[ACT_VERIFY] = run_act_verify,
+	[ACT_LAY] = run_act_lay,
 	[ACT_ARM] = run_act_arm,
 	[ACT_GO] = run_act_go,
 	[ACT_COMMIT] = run_act_commit,
@@ -134,6 +135,7 @@ on_deadline(void *arg)
 	case STAGE_RESUMING:
 		run_on_deadline_prepare(run);
 		break;
+	case STAGE_LAYING:
 	case STAGE_ARMING:
 	case STAGE_SETTING:
 	case STAGE_RUNNING:

@@ -49,7 +49,7 @@ run_lose(struct run *run, size_t i)
 	struct member *m = &run->members[i];
 	const char *name = m->record.info.name;
 	char line[512];
-	bool phase_on = run->stage >= STAGE_ARMING && run->stage <= STAGE_VOIDING;
+	bool phase_on = run->stage >= STAGE_LAYING && run->stage <= STAGE_VOIDING;
 	bool go_on =
 	    run->job.on_node_loss == ON_LOSS_CONTINUE && run->stage != STAGE_ASSIGNING && run->stage != STAGE_VERIFYING;
 
@@ -114,6 +114,12 @@ repeat_last(struct run *run, size_t i, bool in_run)
 			came_back_without_run(run, m, 0);
 		else if (waited)
 			run_send_verify(run, i);
+		break;
+	case STAGE_LAYING:
+		if (!in_run)
+			came_back_without_run(run, m, 0);
+		else if (waited)
+			run_send_arm(run, i);
 		break;
 	case STAGE_ARMING:
 		if (!in_run)
@@ -297,6 +303,10 @@ void
 run_recount(struct run *run)
 {
 	switch (run->stage) {
+	case STAGE_LAYING:
+		if (tally_complete(&run->answers))
+			run_raise(run, EV_ALL_LAID);
+		break;
 	case STAGE_ARMING:
 		run_begin_bursts(run); /* a lost node has left its place */
 		if (barrier_ready(&run->barrier))

@@ -15,6 +15,7 @@
 	X(WAITING, "waiting", RUN_QUEUED) /* for nodes to connect */                                                   \
 	X(ASSIGNING, "assigning", RUN_PREPARING)                                                                       \
 	X(VERIFYING, "verifying", RUN_PREPARING) /* is it one volume? */                                               \
+	X(LAYING, "laying out", RUN_ARMING)      /* files that another node will use, each by its owner */             \
 	X(ARMING, "arming", RUN_ARMING)                                                                                \
 	X(SETTING, "setting", RUN_SETTING)                                                                             \
 	X(RUNNING, "running", RUN_RUNNING)                                                                             \
@@ -38,11 +39,12 @@ enum run_stage {
 	X(REFUSED, "refused")                                                                                          \
 	X(ALL_PREPARED, "all prepared")                                                                                \
 	X(ALL_VERIFIED, "all verified")                                                                                \
-	X(CHECKED, "checked")     /* preflight only: that was all */                                                   \
-	X(ALL_ARMED, "all armed") /* and their clocks measured */                                                      \
-	X(ALL_SET, "all set")     /* in time */                                                                        \
-	X(SET_LATE, "set late")   /* all set, but the instant is too near */                                           \
-	X(MISSED, "missed")       /* a node did not start */                                                           \
+	X(ALL_LAID, "all laid out") /* or nothing to be */                                                             \
+	X(CHECKED, "checked")       /* preflight only: that was all */                                                 \
+	X(ALL_ARMED, "all armed")   /* and their clocks measured */                                                    \
+	X(ALL_SET, "all set")       /* in time */                                                                      \
+	X(SET_LATE, "set late")     /* all set, but the instant is too near */                                         \
+	X(MISSED, "missed")         /* a node did not start */                                                         \
 	X(ALL_VOIDED, "all voided")                                                                                    \
 	X(ATTEMPTS_OUT, "attempts used up")                                                                            \
 	X(ALL_RECEIVED, "all received")                                                                                \
@@ -74,7 +76,8 @@ enum run_action {
 	ACT_WAIT, /* are the nodes there? */
 	ACT_ASSIGN,
 	ACT_VERIFY,
-	ACT_ARM, /* the present phase and attempt */
+	ACT_LAY, /* the present phase and attempt */
+	ACT_ARM,
 	ACT_GO,
 	ACT_COMMIT,
 	ACT_AWAIT, /* after a restart: results of a phase that was committed */

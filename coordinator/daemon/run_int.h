@@ -153,6 +153,7 @@ void run_save_phase(struct run *run, enum phase_state state);
 void run_act_wait(struct run *run);
 void run_act_assign(struct run *run);
 void run_act_verify(struct run *run);
+void run_act_lay(struct run *run);
 void run_act_arm(struct run *run);
 void run_act_go(struct run *run);
 void run_act_commit(struct run *run);

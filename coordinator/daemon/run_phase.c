@@ -30,6 +30,7 @@ make_arm(const struct run *run)
 	m.epoch = run_epoch(run);
 	m.spec = *run_phase(run); /* borrowed */
 	m.redo = run->redo;
+	m.lay_out = run->stage == STAGE_LAYING;
 	m.node_workers_count = run->member_count;
 	m.node_workers = ls_calloc(run->member_count, sizeof(*m.node_workers));
 	for (size_t k = 0; k < run->member_count; k++)
@@ -89,6 +90,21 @@ loss_forbids(struct run *run)
 	return false;
 }
 
+/* A lost node cannot lay out what another one is to work on. */
+static bool
+loss_forbids_shift(struct run *run)
+{
+	for (size_t i = 0; i < run->member_count; i++) {
+		if (!run->members[i].record.lost)
+			continue;
+		run_decide(run, RUN_FAILED, "%s: shift: node %s, whose files node %s would work on, was lost",
+		    phase_title(run_phase(run)), run->members[i].record.info.name,
+		    run->members[phase_user(run_phase(run), i, run->member_count)].record.info.name);
+		return true;
+	}
+	return false;
+}
+
 static int64_t
 arm_wait_ns(const struct run *run)
 {
@@ -100,16 +116,36 @@ arm_wait_ns(const struct run *run)
 	return ARM_WAIT_NS + (int64_t)LS_MIN(bytes / ARM_BYTES_PER_S, 1000000ULL) * NS_PER_S;
 }
 
+/* Files that another node will work on are made by their owner, before anybody opens them. Others are made while arming. */
 void
-run_act_arm(struct run *run)
+run_act_lay(struct run *run)
 {
+	bool shifted = phase_is_shifted(run_phase(run), run->member_count);
 	bool *wanted;
 
-	if (loss_forbids(run)) {
+	if (loss_forbids(run) || (shifted && loss_forbids_shift(run))) {
 		run_raise(run, EV_LOST_STOP);
 		return;
 	}
+	if (!shifted) {
+		run_raise(run, EV_ALL_LAID);
+		return;
+	}
+	reset_members(run);
 	wanted = run_present(run);
+	tally_reset(&run->answers, wanted);
+	free(wanted);
+	send_arm_all(run);
+	run_set_deadline(run, arm_wait_ns(run));
+	run_save(run);
+	watch_tell(run, NULL);
+}
+
+void
+run_act_arm(struct run *run)
+{
+	bool *wanted = run_present(run);
+
 	reset_members(run);
 	barrier_begin(&run->barrier, wanted);
 	tally_reset(&run->received, wanted);
@@ -150,13 +186,19 @@ run_begin_bursts(struct run *run)
 }
 
 void
-run_on_armed(struct run *run, size_t i, const struct epoch *e)
+run_on_armed(struct run *run, size_t i, const struct msg_armed *m)
 {
-	if (run->stage != STAGE_ARMING || !run_epoch_is(run, e) || !barrier_armed(&run->barrier, i)) {
+	enum run_stage stage = m->lay_out ? STAGE_LAYING : STAGE_ARMING;
+
+	if (run->stage != stage || !run_epoch_is(run, &m->epoch) ||
+	    !(m->lay_out ? tally_give(&run->answers, i) : barrier_armed(&run->barrier, i))) {
 		run->stale++;
 		return;
 	}
-	run_begin_bursts(run);
+	if (!m->lay_out)
+		run_begin_bursts(run);
+	else if (tally_complete(&run->answers))
+		run_raise(run, EV_ALL_LAID);
 }
 
 void
@@ -184,6 +226,7 @@ run_on_failed(struct run *run, size_t i, const struct msg_failed *m)
 
 	run_error_text(member, &m->error, text, sizeof(text));
 	switch (run->stage) {
+	case STAGE_LAYING:
 	case STAGE_ARMING:
 	case STAGE_SETTING:
 	case STAGE_VOIDING:
@@ -386,7 +429,7 @@ run_act_retry(struct run *run)
 {
 	run->attempt++;
 	run->interrupted = false;
-	run_act_arm(run);
+	run_act_lay(run);
 }
 
 /* --- results ------------------------------------------------------------------------------------------------------------------------ */
@@ -463,7 +506,7 @@ run_act_next(struct run *run)
 		run->phase = 0;
 		run->repetition++;
 	}
-	run_act_arm(run);
+	run_act_lay(run);
 }
 
 /* --- what counters say ------------------------------------------------------------------------------------------------------------ */
@@ -579,6 +622,9 @@ run_on_deadline_phase(struct run *run)
 		run->void_by_time = true;
 		snprintf(run->void_reason, sizeof(run->void_reason), "not set in time: %s",
 		    run_missing(run, &run->barrier.set, names, sizeof(names)));
+	} else if (run->stage == STAGE_LAYING) {
+		run_decide(run, RUN_FAILED, "%s: files not laid out in time: %s", title,
+		    run_missing(run, &run->answers, names, sizeof(names)));
 	} else if (run->stage == STAGE_ARMING) {
 		const struct barrier *b = &run->barrier;
 		const struct tally *late = tally_complete(&b->armed) ? &b->measured : &b->armed;

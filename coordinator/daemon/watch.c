@@ -153,7 +153,7 @@ watch_tell_one(struct run *run, struct session *s, const char *text)
 void
 watch_pace(struct run *run)
 {
-	bool live = run->watcher_count > 0 && run->stage >= STAGE_ARMING && run->stage <= STAGE_VOIDING;
+	bool live = run->watcher_count > 0 && run->stage >= STAGE_LAYING && run->stage <= STAGE_VOIDING;
 
 	if (!live)
 		loop_timer_cancel(run->live);

@@ -229,6 +229,12 @@ phase_user(const struct phase *phase, uint64_t node, uint64_t node_count)
 	return (node + node_count - phase->shift % node_count) % node_count;
 }
 
+bool
+phase_is_shifted(const struct phase *phase, uint64_t node_count)
+{
+	return (kinds[phase->kind].groups & PHASE_SHIFTED) != 0 && phase->shift % node_count != 0;
+}
+
 /* Part number part of parts of a file: whole records as evenly as they go, the first parts take one more. */
 static enum ls_rc
 place_segment(const struct phase *phase, uint64_t part, uint64_t parts, struct phase_place *out, struct ls_err *err)

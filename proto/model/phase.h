@@ -170,6 +170,9 @@ enum ls_rc phase_validate(const struct phase *phase, struct ls_err *err) LS_MUST
 uint64_t phase_owner(const struct phase *phase, uint64_t node, uint64_t node_count);
 uint64_t phase_user(const struct phase *phase, uint64_t node, uint64_t node_count);
 
+/* Do nodes work on files that are not their own? */
+bool phase_is_shifted(const struct phase *phase, uint64_t node_count);
+
 /*
  * Which part of which file belongs to a worker. rank counts all workers of the run, node by node; first_rank is that of
  * the node's first worker. Segments of a shared file are whole records, as even as they go: the first ones have one more.

@@ -170,6 +170,15 @@ test_walks(void **state)
 		{ NE_VOIDED, NR_READY, NA_TELL_VOIDED },
 		{ NE_ARM, NR_ARMING, NA_ARM },
 	};
+	static const struct step laid_out[] = {
+		{ NE_PREPARED, NR_READY, NA_TELL_PREPARED },
+		{ NE_ARM, NR_ARMING, NA_ARM },
+		{ NE_ARMED, NR_ARMED, NA_TELL_ARMED },
+		{ NE_ARM_AGAIN, NR_ARMED, NA_REPEAT },
+		{ NE_ARM_ON, NR_ARMING, NA_ARM },
+		{ NE_ARMED, NR_ARMED, NA_TELL_ARMED },
+		{ NE_GO, NR_SETTING, NA_GO },
+	};
 	static const struct step hung[] = {
 		{ NE_PREPARED, NR_READY, NA_TELL_PREPARED },
 		{ NE_STOP, NR_STOPPING, NA_STOP },
@@ -183,6 +192,7 @@ test_walks(void **state)
 	(void)state;
 	walk("a whole run", whole, ARRAY_LEN(whole));
 	walk("a missed start", missed, ARRAY_LEN(missed));
+	walk("files for another node first", laid_out, ARRAY_LEN(laid_out));
 	walk("a runner that hangs", hung, ARRAY_LEN(hung));
 }
 

@@ -105,19 +105,22 @@ test_every_event_and_action_is_used(void **state)
 struct walk {
 	const char *name;
 	enum run_stage from;
-	enum run_event events[12];
+	enum run_event events[14];
 	size_t count;
 	enum run_stage to;
 };
 
 static const struct walk walks[] = {
 	{ "a run of two phases", STAGE_QUEUED,
-	    { EV_TURN, EV_NODES_READY, EV_ALL_PREPARED, EV_ALL_VERIFIED, EV_ALL_ARMED, EV_ALL_SET, EV_ALL_RECEIVED,
-		EV_STORED_MORE, EV_ALL_ARMED, EV_ALL_SET },
-	    10, STAGE_RUNNING },
+	    { EV_TURN, EV_NODES_READY, EV_ALL_PREPARED, EV_ALL_VERIFIED, EV_ALL_LAID, EV_ALL_ARMED, EV_ALL_SET,
+		EV_ALL_RECEIVED, EV_STORED_MORE, EV_ALL_LAID, EV_ALL_ARMED, EV_ALL_SET },
+	    12, STAGE_RUNNING },
 	{ "a missed start is void, then tried again", STAGE_RUNNING,
-	    { EV_MISSED, EV_ALL_VOIDED, EV_ALL_ARMED, EV_ALL_SET }, 4, STAGE_RUNNING },
-	{ "set that came late", STAGE_SETTING, { EV_SET_LATE, EV_MISSED, EV_ALL_VOIDED }, 3, STAGE_ARMING },
+	    { EV_MISSED, EV_ALL_VOIDED, EV_ALL_LAID, EV_ALL_ARMED, EV_ALL_SET }, 5, STAGE_RUNNING },
+	{ "a node fails while files are laid out", STAGE_LAYING,
+	    { EV_LOST_GO_ON, EV_NODE_FAILED, EV_ALL_STOPPED, EV_ALL_CLEAN }, 4, STAGE_ENDED },
+	{ "set that came late", STAGE_SETTING, { EV_SET_LATE, EV_MISSED, EV_ALL_VOIDED, EV_ALL_LAID }, 4,
+	    STAGE_ARMING },
 	{ "attempts used up", STAGE_SETTING, { EV_DEADLINE, EV_ATTEMPTS_OUT, EV_ALL_STOPPED, EV_ALL_CLEAN }, 4,
 	    STAGE_ENDED },
 	{ "refused by an agent", STAGE_ASSIGNING, { EV_REFUSED, EV_REFUSED, EV_ALL_CLEAN }, 3, STAGE_ENDED },
@@ -127,7 +130,8 @@ static const struct walk walks[] = {
 	    STAGE_ENDED },
 	{ "resumed in a phase", STAGE_RESUMING, { EV_BACK_RUN, EV_ALL_RECEIVED, EV_STORED_LAST, EV_ALL_CLEAN }, 4,
 	    STAGE_ENDED },
-	{ "resumed before a start", STAGE_RESUMING, { EV_BACK_ARM, EV_ALL_VOIDED, EV_ALL_ARMED }, 3, STAGE_SETTING },
+	{ "resumed before a start", STAGE_RESUMING, { EV_BACK_ARM, EV_ALL_VOIDED, EV_ALL_LAID, EV_ALL_ARMED }, 4,
+	    STAGE_SETTING },
 	{ "preflight only", STAGE_VERIFYING, { EV_CHECKED, EV_ALL_CLEAN }, 2, STAGE_ENDED },
 };
 
