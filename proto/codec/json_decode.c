@@ -476,6 +476,11 @@ json_decode_struct_max(const struct struct_desc *desc, const char *text, size_t 
 	json_t *tree = NULL;
 	enum ls_rc rc;
 
+	rc = json_text_check(text, len, max_values, what, err);
+	if (rc != LS_OK)
+		return rc;
+	if (json_walk(&context, desc, text, len, obj))
+		return LS_OK;
 	rc = json_text_parse(text, len, max_values, what, &tree, err);
 	if (rc == LS_OK)
 		rc = json_tree_to_struct(&context, NULL, desc, tree, obj, err);

@@ -37,6 +37,17 @@ enum ls_rc json_text_parse(
 /* The tree of any JSON value, not only of objects and lists, or NULL when text is none. The caller ends it. */
 json_t *json_value_parse(const char *text);
 
+/*
+ * Fills obj (uninitialised) from a text that is within the limits of json_text_parse, without a tree of the whole. False: nothing
+ * was done, and the text has to be read as a tree, be it that it is wrong or just not written as lockstep writes.
+ */
+bool json_walk(
+    const struct json_context *context, const struct struct_desc *desc, const char *text, size_t len, void *obj);
+
+/* The limits of json_text_parse by themselves. */
+enum ls_rc json_text_check(
+    const char *text, size_t len, size_t max_values, const char *what, struct ls_err *err) LS_MUST_CHECK;
+
 /* Fills obj (uninitialised) from an object. On error nothing needs to be freed. */
 enum ls_rc json_tree_to_struct(const struct json_context *context, const struct json_place *place,
     const struct struct_desc *desc, json_t *tree, void *obj, struct ls_err *err) LS_MUST_CHECK;

@@ -27,8 +27,8 @@ skip_string(const char *p, const char *end, struct scan *scan)
  * Depth and number of values are known from brackets and commas outside of strings. The text need not be JSON: jansson
  * finds that out afterwards.
  */
-static enum ls_rc
-check_limits(const char *text, size_t len, size_t max_values, const char *what, struct ls_err *err)
+enum ls_rc
+json_text_check(const char *text, size_t len, size_t max_values, const char *what, struct ls_err *err)
 {
 	struct json_context context = { .what = what };
 	struct scan scan = { .line = 1, .column = 1 };
@@ -67,7 +67,7 @@ json_text_parse(const char *text, size_t len, size_t max_values, const char *wha
 	json_t *tree;
 	enum ls_rc rc;
 
-	rc = check_limits(text, len, max_values, what, err);
+	rc = json_text_check(text, len, max_values, what, err);
 	if (rc != LS_OK)
 		return rc;
 	tree = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
@@ -83,7 +83,7 @@ json_value_parse(const char *text)
 {
 	size_t len = strlen(text);
 
-	if (check_limits(text, len, 0, NULL, NULL) != LS_OK)
+	if (json_text_check(text, len, 0, NULL, NULL) != LS_OK)
 		return NULL;
 	return json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
 }

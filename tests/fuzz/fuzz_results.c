@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "proto/codec/json.h"
+#include "proto/codec/json_int.h"
 #include "proto/model/aggregate.h"
 #include "proto/model/results.h"
 
@@ -33,12 +34,40 @@ check_written(const struct results *results)
 	free(again);
 }
 
+/* What the quick way reads must be what the tree holds. */
+static void
+check_walk(const char *text, size_t len)
+{
+	const struct json_context context = { .what = "results" };
+	struct results walked;
+	struct results read;
+	struct ls_err err;
+	json_t *tree;
+	char *one;
+	char *other;
+
+	if (json_text_check(text, len, VALUES_MAX, "results", &err) != LS_OK ||
+	    !json_walk(&context, &results_desc, text, len, &walked))
+		return;
+	require(json_text_parse(text, len, VALUES_MAX, "results", &tree, &err) == LS_OK);
+	require(json_tree_to_struct(&context, NULL, &results_desc, tree, &read, &err) == LS_OK);
+	json_decref(tree);
+	one = json_encode_struct(&results_desc, &walked, false, NULL);
+	other = json_encode_struct(&results_desc, &read, false, NULL);
+	require(strcmp(one, other) == 0);
+	field_struct_fini(&results_desc, &walked);
+	field_struct_fini(&results_desc, &read);
+	free(one);
+	free(other);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct results results;
 	struct ls_err err = { 0 };
 
+	check_walk((const char *)data, size);
 	if (json_decode_struct_max(&results_desc, (const char *)data, size, JSON_UNKNOWN_IGNORED, VALUES_MAX, "results",
 		&results, &err) != LS_OK) {
 		require(err.text[0] != '\0');

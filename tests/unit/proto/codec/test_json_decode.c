@@ -13,6 +13,7 @@
 #include "common/base/mem.h"
 #include "common/base/sink.h"
 #include "proto/codec/json.h"
+#include "proto/codec/json_int.h"
 #include "proto/model/results.h"
 
 /* A struct with a field of every kind. */
@@ -290,6 +291,101 @@ test_number_of_values_is_bounded(void **state)
 	assert_string_equal(err.text, "f: line 1 column 30: more than 6 values");
 }
 
+/*
+ * The quick way takes a text or gives up. What it takes must be what the tree holds; what lockstep itself writes it must
+ * take, or large documents become slow without anybody noticing.
+ */
+static const struct walk_case {
+	const char *text;
+	bool walked;
+} walk_cases[] = {
+	{ "{}", true },
+	{ " { } ", true },
+	{ "{\"i\":-5,\"u\":0,\"f\":1.5e3,\"flag\":true,\"color\":\"blue\",\"size\":\"64KiB\",\"duration\":\"7s\"}", true },
+	{ "{\"s\":\"\\u00e4,]}\",\"texts\":[\"a\",\"]\"],\"unknown_i\":null,\"pointer\":null}", true },
+	{ "{\"numbers\" : [ 1 , -2,\n3 ] , \"pairs\":[[1,2] , [ 3,4 ]]}", true },
+	{ "{\"numbers\":[],\"pairs\":[],\"parts\":[],\"part\":{\"must\":1},\"pointer\":{\"must\":2,\"note\":null}}",
+	    true },
+	{ "{\"parts\":[{\"must\":999999999999999999},{\"note\":\"x\",\"must\":-0}]}", true },
+	{ "{\"any\":9223372036854775807}", true },
+	{ "{\"numbers\":[1,2,3,4]}", false },             /* too many */
+	{ "{\"numbers\":[9223372036854775807]}", false }, /* for the tree */
+	{ "{\"numbers\":[1.0]}", false },                 /* no integer */
+	{ "{\"numbers\":[01]}", false },                  /* no JSON */
+	{ "{\"numbers\":[1,]}", false },                  /* likewise */
+	{ "{\"numbers\":[1 2]}", false },                 /* likewise */
+	{ "{\"pairs\":[[1,2,3]]}", false },               /* no pair */
+	{ "{\"pairs\":[[1,-2]]}", false },                /* negative */
+	{ "{\"i\":11}", false },                          /* above the limit */
+	{ "{\"i\":1,\"i\":1}", false },                   /* twice */
+	{ "{\"part\":{}}", false },                       /* something required is missing */
+	{ "{\"parts\":[{\"must\":1},null]}", false },     /* no struct */
+	{ "{\"x\":1}", false },                           /* not ours: whether it is refused the tree says */
+	{ "{\"\\u0069\":1}", false },                     /* "i", written in another way */
+	{ "{\"i\":1}x", false },
+	{ "{\"i\":1", false },
+	{ "{\"i\"", false },
+	{ "[]", false },
+	{ "", false },
+};
+
+static void
+check_walk(const struct walk_case *c)
+{
+	const struct json_context context = { .what = "case", .unknown = JSON_UNKNOWN_REFUSED };
+	struct sample walked;
+	struct sample read;
+	json_t *tree;
+	char *one;
+	char *other;
+
+	if (json_walk(&context, &sample_desc, c->text, strlen(c->text), &walked) != c->walked)
+		fail_msg("%s: is %s", c->text, c->walked ? "given up" : "taken");
+	if (!c->walked)
+		return;
+	assert_int_equal(json_text_parse(c->text, strlen(c->text), 0, "case", &tree, NULL), LS_OK);
+	assert_int_equal(json_tree_to_struct(&context, NULL, &sample_desc, tree, &read, NULL), LS_OK);
+	json_decref(tree);
+	one = json_encode_struct(&sample_desc, &walked, false, NULL);
+	other = json_encode_struct(&sample_desc, &read, false, NULL);
+	assert_string_equal(one, other);
+	free(one);
+	free(other);
+	field_struct_fini(&sample_desc, &walked);
+	field_struct_fini(&sample_desc, &read);
+}
+
+static void
+test_the_quick_way_reads_what_the_tree_holds(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(walk_cases); i++)
+		check_walk(&walk_cases[i]);
+}
+
+static void
+test_what_is_written_is_read_quickly(void **state)
+{
+	const struct json_context context = { .what = "written" };
+	struct results results;
+	struct results back;
+	char *text;
+	size_t len;
+
+	(void)state;
+	field_struct_init(&results_desc, &results);
+	results.phases = ls_calloc(1, sizeof(*results.phases));
+	results.phases_count = 1;
+	field_struct_init(&phase_result_desc, &results.phases[0]);
+	for (int indent = 0; indent < 2; indent++) {
+		text = json_encode_struct(&results_desc, &results, indent, &len);
+		assert_true(json_walk(&context, &results_desc, text, len, &back));
+		field_struct_fini(&results_desc, &back);
+		free(text);
+	}
+	field_struct_fini(&results_desc, &results);
+}
+
 int
 main(void)
 {
@@ -301,6 +397,8 @@ main(void)
 		cmocka_unit_test(test_numbers_are_exact),
 		cmocka_unit_test(test_depth_is_bounded),
 		cmocka_unit_test(test_number_of_values_is_bounded),
+		cmocka_unit_test(test_the_quick_way_reads_what_the_tree_holds),
+		cmocka_unit_test(test_what_is_written_is_read_quickly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
