@@ -211,6 +211,15 @@ $(TOOLS): $(BUILD)/%: $(BUILD)/obj/%.o $(foreach f,$(TOOL_FOLDERS),$(call lib,$(
 	@mkdir -p $(@D)
 	$(call say,LD $@)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call external,$(TOOL_FOLDERS))
 
+# The volume of the fault tests is built where libfuse 3 is; tests that need it say so where it is not.
+FUSE_VOLUME := $(BUILD)/tests/support/fuse/volume
+ifneq ($(wildcard /usr/include/fuse3/fuse.h),)
+tools: $(FUSE_VOLUME)
+endif
+$(FUSE_VOLUME): $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/support/fuse/*.c))
+	@mkdir -p $(@D)
+	$(call say,LD $@)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lfuse3
+
 # --- what the README names -------------------------------------------------------------------------------------------
 
 .PHONY: deps deps-build deps-test demo test test-fast bench

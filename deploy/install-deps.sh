@@ -38,6 +38,10 @@ test  command:clang-format  clang-format       clang-tools-extra       clang-too
 test  command:clang         clang              clang                   clang
 test  command:cppcheck      cppcheck           cppcheck                cppcheck
 test  command:mandoc        mandoc             mandoc                  mandoc
+test  header:fuse3/fuse.h   libfuse3-dev       fuse3-devel             fuse3-devel
+test  command:fusermount3   fuse3              fuse3                   fuse3
+test  command:faketime      faketime           libfaketime             libfaketime
+test  command:nft           nftables           nftables                nftables
 test  command:bon_csv2html  bonnie++           bonnie++                -
 LIST
 }
@@ -46,7 +50,7 @@ have() {
 	case $1 in
 	command:*) command -v "${1#command:}" >/dev/null 2>&1 || [ -x "/usr/sbin/${1#command:}" ] || [ -x "/sbin/${1#command:}" ] ;;
 	file:*) [ -e "${1#file:}" ] ;;
-	header:*) echo "#include <${1#header:}>" | cc -E -x c - >/dev/null 2>&1 ;;
+	header:*) echo "#include <${1#header:}>" | cc -D_FILE_OFFSET_BITS=64 -DFUSE_USE_VERSION=35 -E -x c - >/dev/null 2>&1 ;;
 	python:*) /usr/bin/python3 -c "import ${1#python:}" >/dev/null 2>&1 ;;
 	esac
 }
