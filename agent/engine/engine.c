@@ -157,6 +157,8 @@ set_phase(struct engine *e, const struct engine_arm *arm)
 {
 	e->spec = *arm->spec;
 	e->spec.name = NULL;
+	e->spec.nodes = NULL; /* node_workers says who is idle */
+	e->spec.nodes_count = 0;
 	memcpy(e->node_workers, arm->node_workers, e->config.node_count * sizeof(*e->node_workers));
 	e->ops = phase_ops_get((enum phase_kind)e->spec.kind);
 	e->lay_out = arm->lay_out;

@@ -39,11 +39,12 @@ enum field_kind {
 };
 
 enum field_flags {
-	FIELD_REQUIRED = 1 << 0,   /* must be there when decoded from outside */
-	FIELD_NULLABLE = 1 << 1,   /* may be null: the sentinel of its kind */
-	FIELD_OMIT_EMPTY = 1 << 2, /* left out when written if NULL, unknown or an empty list */
-	FIELD_RESTART = 1 << 3,    /* configuration: a changed value needs a restart */
-	FIELD_GROUP_SHIFT = 8      /* bits 8..: groups of kinds that the field belongs to, see phase_kind.h */
+	FIELD_REQUIRED = 1 << 0, /* must be there when decoded from outside */
+	FIELD_NULLABLE = 1 << 1, /* may be null: the sentinel of its kind */
+	FIELD_OMIT_EMPTY =
+	    1 << 2, /* left out when written if NULL, unknown, an empty list, or false or a duration at its default */
+	FIELD_RESTART = 1 << 3, /* configuration: a changed value needs a restart */
+	FIELD_GROUP_SHIFT = 8   /* bits 8..: groups of kinds that the field belongs to, see phase_kind.h */
 };
 
 struct struct_desc;

@@ -23,24 +23,12 @@ static enum cli_exit
 run_report(const struct cli *cli, const void *opaque, const struct option_texts *words)
 {
 	const struct report_options *options = opaque;
-	const char *what = words->count > 0 ? words->items[0] : "last";
 	const struct report_format *format;
-	struct document_list list;
 	struct ls_err err;
 
 	if (output_format(options->format != NULL ? options->format : "text", &format, &err) != LS_OK)
 		return cli_fail_err(&err);
-	enum ls_rc rc = documents_load(cli, what, &list, &err);
-	if (rc != LS_OK)
-		return rc == LS_E_INVALID ? cli_fail_err(&err) : cli_fail(CLI_FAILED, "%s", err.text);
-	if (list.docs_count > 1)
-		rc = documents_too_many(what, &list, &err);
-	else
-		rc = results_write(&list.docs[0], format, options->output, &err);
-	field_struct_fini(&document_list_desc, &list);
-	if (rc == LS_E_INVALID)
-		return cli_fail_err(&err);
-	return rc == LS_OK ? CLI_OK : cli_fail(CLI_FAILED, "%s", err.text);
+	return documents_report(cli, words->count > 0 ? words->items[0] : "last", format, options->output);
 }
 
 static void

@@ -1,7 +1,7 @@
 #include "coordinator/cli/cmd.h"
 
-extern const struct cmd cmd_run, cmd_watch, cmd_abort, cmd_runs, cmd_report, cmd_import, cmd_compare, cmd_nodes,
-    cmd_check, cmd_presets, cmd_pki;
+extern const struct cmd cmd_run, cmd_watch, cmd_abort, cmd_runs, cmd_report, cmd_import, cmd_compare, cmd_scale,
+    cmd_nodes, cmd_check, cmd_presets, cmd_pki;
 
 const struct cmd *const cmds[] = {
 	&cmd_run,
@@ -11,6 +11,7 @@ const struct cmd *const cmds[] = {
 	&cmd_report,
 	&cmd_import,
 	&cmd_compare,
+	&cmd_scale,
 	&cmd_nodes,
 	&cmd_check,
 	&cmd_presets,

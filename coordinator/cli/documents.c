@@ -179,3 +179,22 @@ documents_too_many(const char *what, const struct document_list *list, struct ls
 	sink_free(&names);
 	return LS_E_INVALID;
 }
+
+enum cli_exit
+documents_report(const struct cli *cli, const char *what, const struct report_format *format, const char *output)
+{
+	struct document_list list;
+	struct ls_err err;
+	enum ls_rc rc = documents_load(cli, what, &list, &err);
+
+	if (rc != LS_OK)
+		return rc == LS_E_INVALID ? cli_fail_err(&err) : cli_fail(CLI_FAILED, "%s", err.text);
+	if (list.docs_count > 1)
+		rc = documents_too_many(what, &list, &err);
+	else
+		rc = results_write(&list.docs[0], format, output, &err);
+	field_struct_fini(&document_list_desc, &list);
+	if (rc == LS_E_INVALID)
+		return cli_fail_err(&err);
+	return rc == LS_OK ? CLI_OK : cli_fail(CLI_FAILED, "%s", err.text);
+}

@@ -6,6 +6,7 @@
 
 #include "common/base/err.h"
 #include "coordinator/cli/cmd.h"
+#include "coordinator/report/format.h"
 #include "proto/model/results.h"
 
 #include "common/base/field_decl.h"
@@ -21,6 +22,10 @@
  */
 enum ls_rc documents_load(
     const struct cli *cli, const char *what, struct document_list *out, struct ls_err *err) LS_MUST_CHECK;
+
+/* Loads the one document of a word and writes its report (output NULL: standard output); says why not, and returns the exit status. */
+enum cli_exit documents_report(
+    const struct cli *cli, const char *what, const struct report_format *format, const char *output);
 
 /* The name of a document's run without the name of the tool before it ("iozone: ext2" is "ext2"). Borrowed from doc. */
 const char *document_short_name(const struct results *doc);

@@ -126,7 +126,12 @@ read_nodes(const struct source *s, const struct store_phase *p, const struct pha
 		return LS_OK;
 	out->nodes = ls_calloc(note->clocks_count, sizeof(*out->nodes));
 	for (size_t i = 0; i < note->clocks_count; i++) {
-		rc = read_node(s, p, &note->clocks[i], &out->nodes[i], err);
+		const struct phase_clock *c = &note->clocks[i];
+
+		/* Those that the phase did not ask for: with each node alone once they would be nodes times nodes. */
+		if (out->spec.nodes_count > 0 && c->workers == 0 && !c->lost)
+			continue;
+		rc = read_node(s, p, c, &out->nodes[out->nodes_count], err);
 		if (rc != LS_OK)
 			return rc;
 		out->nodes_count++;
@@ -268,8 +273,10 @@ assemble_run(struct store *store, const char *run, struct results *out, struct l
 	field_struct_fini(&job_desc, &r.run.job);
 	r.run.job = s.job;
 	memset(&s.job, 0, sizeof(s.job));
-	if (rc == LS_OK)
+	if (rc == LS_OK) {
+		results_add_scaling(&r);
 		results_add_quality_warnings(&r);
+	}
 out:
 	source_fini(&s);
 	store_run_fini(&row);

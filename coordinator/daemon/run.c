@@ -124,6 +124,12 @@ run_warn(struct run *run, const char *fmt, ...)
 /* --- life --------------------------------------------------------------------------------------------------------------- */
 
 static void
+on_rested(void *arg)
+{
+	run_on_rested(arg);
+}
+
+static void
 on_deadline(void *arg)
 {
 	struct run *run = arg;
@@ -173,6 +179,7 @@ run_new(struct daemon *d, const char *id)
 	run->verdict = RUN_NO_VERDICT;
 	run->duration_ns = LS_UNKNOWN_I64;
 	run->deadline = loop_timer_new(d->loop, on_deadline, run);
+	run->rest = loop_timer_new(d->loop, on_rested, run);
 	run->live = loop_timer_new(d->loop, watch_tick, run);
 	run->nodes_changed = run->warnings_changed = true;
 	return run;
@@ -248,6 +255,7 @@ run_free(void *arg)
 
 	run_drop_members(run);
 	loop_timer_free(run->deadline);
+	loop_timer_free(run->rest);
 	loop_timer_free(run->live);
 	field_struct_fini(&job_desc, &run->job);
 	free(run->job_text);
@@ -282,6 +290,7 @@ run_release(struct run *run)
 		return;
 	watch_end(run);
 	loop_timer_cancel(run->deadline);
+	loop_timer_cancel(run->rest);
 	loop_timer_cancel(run->live);
 	take_out(run);
 	loop_defer(run->daemon->loop, run_free, run);

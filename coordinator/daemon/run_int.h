@@ -77,6 +77,8 @@ struct run {
 	bool void_by_time;
 
 	struct ls_mono stage_since, progress_at; /* progress: counters moved, or a result came */
+	struct ls_mono rest_until;               /* the phase's pause; no clock is measured before */
+	struct loop_timer *rest;
 	struct loop_timer *deadline;
 	struct loop_timer *live;
 
@@ -174,6 +176,12 @@ void run_send_void(struct run *run, size_t i);
 void run_send_abort(struct run *run, size_t i);
 void run_send_finish(struct run *run, size_t i);
 void run_begin_burst(struct run *run, size_t i);
+
+/* The pause before the present phase is over. */
+void run_on_rested(struct run *run);
+
+/* How many workers each node has in the present phase. */
+void run_set_workers(struct run *run);
 
 /* Of armed nodes as many as may be measured at a time. */
 void run_begin_bursts(struct run *run);

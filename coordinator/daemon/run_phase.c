@@ -56,16 +56,30 @@ send_arm_all(struct run *run)
 	free(m.node_workers);
 }
 
+void
+run_set_workers(struct run *run)
+{
+	uint64_t workers = job_phase_workers(&run->job, run_phase(run));
+	char **names = ls_calloc(run->member_count + 1, sizeof(*names));
+	bool *in = ls_calloc(run->member_count + 1, sizeof(*in));
+
+	for (size_t i = 0; i < run->member_count; i++)
+		names[i] = run->members[i].record.info.name;
+	phase_takes_part(run_phase(run), names, run->member_count, in);
+	/* A lost node keeps its number, so that ranks stay; it has no workers any more. */
+	for (size_t i = 0; i < run->member_count; i++)
+		run->members[i].workers = in[i] && !run->members[i].record.lost ? workers : 0;
+	free(in);
+	free(names);
+}
+
 static void
 reset_members(struct run *run)
 {
-	uint64_t workers = job_phase_workers(&run->job, run_phase(run));
-
+	run_set_workers(run);
 	for (size_t i = 0; i < run->member_count; i++) {
 		struct member *m = &run->members[i];
 
-		/* A lost node keeps its number, so that ranks stay; it has no workers any more. */
-		m->workers = m->record.lost ? 0 : workers;
 		m->used_known = false;
 		m->live_known = false;
 		m->last_done = 0;
@@ -111,9 +125,28 @@ arm_wait_ns(const struct run *run)
 	uint64_t bytes = 0, files = 0;
 
 	if (run_phase(run)->deadline > 0)
-		return run_phase(run)->deadline;
+		return run_phase(run)->deadline + run_phase(run)->pause;
 	progress_footprint(&run->job, run->member_count, &bytes, &files);
-	return ARM_WAIT_NS + (int64_t)LS_MIN(bytes / ARM_BYTES_PER_S, 1000000ULL) * NS_PER_S;
+	return ARM_WAIT_NS + run_phase(run)->pause + (int64_t)LS_MIN(bytes / ARM_BYTES_PER_S, 1000000ULL) * NS_PER_S;
+}
+
+/* Devices rest once between two phases, not again for each attempt. */
+static void
+begin_rest(struct run *run)
+{
+	int64_t pause = run->attempt == 0 ? run_phase(run)->pause : 0;
+
+	run->rest_until.ns = ls_mono_now().ns + pause;
+	if (pause > 0)
+		loop_timer_set(run->rest, pause);
+}
+
+void
+run_on_rested(struct run *run)
+{
+	run->rest_until.ns = 0;
+	if (run->stage == STAGE_ARMING)
+		run_begin_bursts(run);
 }
 
 /* Files that another node will work on are made by their owner, before anybody opens them. Others are made while arming. */
@@ -154,6 +187,7 @@ run_act_arm(struct run *run)
 	run->committed = false;
 	run->void_reason[0] = '\0';
 	run->void_by_time = false;
+	begin_rest(run);
 	send_arm_all(run);
 	run_set_deadline(run, arm_wait_ns(run));
 	run_save(run);
@@ -181,6 +215,8 @@ run_begin_burst(struct run *run, size_t i)
 void
 run_begin_bursts(struct run *run)
 {
+	if (ls_mono_now().ns < run->rest_until.ns)
+		return;
 	for (size_t i = barrier_next_burst(&run->barrier); i != BARRIER_NOBODY; i = barrier_next_burst(&run->barrier))
 		run_begin_burst(run, i);
 }

@@ -149,6 +149,25 @@ adopt(struct run *run, struct node *const *picked, size_t count)
 	}
 }
 
+/* The job as it fits these nodes: solo phases are written out, each phase's own nodes are looked for. */
+static enum gather_result
+fit_phases(struct run *run, struct node *const *picked, size_t count, struct ls_err *err)
+{
+	char **names = ls_calloc(count + 1, sizeof(*names));
+	enum ls_rc rc;
+
+	for (size_t i = 0; i < count; i++)
+		names[i] = picked[i]->name;
+	rc = job_check_phase_nodes(&run->job, names, count, err);
+	if (rc == LS_OK)
+		rc = job_expand_solo(&run->job, names, count, err);
+	free(names);
+	if (rc != LS_OK)
+		return GATHER_REFUSED;
+	run->job_saved = false;
+	return GATHER_READY;
+}
+
 enum gather_result
 run_gather(struct run *run, struct ls_err *err)
 {
@@ -165,6 +184,8 @@ run_gather(struct run *run, struct ls_err *err)
 		result = pick_connected(run, picked, &count, err);
 	if (result == GATHER_READY)
 		result = check_builds(run, picked, count, err);
+	if (result == GATHER_READY)
+		result = fit_phases(run, picked, count, err);
 	if (result == GATHER_READY)
 		adopt(run, picked, count);
 	free(picked);

@@ -94,9 +94,7 @@ recover_place(struct run *run, const struct store_run *row)
 	run->job_saved = true;
 	run->warnings_changed = false;
 	run->nodes_changed = false;
-	for (size_t i = 0; i < run->member_count; i++)
-		run->members[i].workers =
-		    run->members[i].record.lost ? 0 : job_phase_workers(&run->job, run_phase(run));
+	run_set_workers(run);
 	tally_reset(&run->answers, wanted);
 	tally_reset(&run->received, wanted);
 	tally_reset(&run->stored, wanted);

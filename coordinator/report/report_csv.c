@@ -183,6 +183,26 @@ rows_node(const struct csv *csv, const struct node_result *node)
 	rows_by_op(csv, &node->by_op);
 }
 
+/* Of all nodes together, then of those that were measured alone: rows of the node's name. */
+static void
+rows_scaling(struct csv csv)
+{
+	const struct scaling *s = csv.phase->aggregate.scaling;
+	bool bytes = phase_kind_info((enum phase_kind)csv.phase->kind)->unit == PHASE_BYTES;
+	const char *unit = bytes ? "B/s" : "op/s";
+
+	if (s == NULL)
+		return;
+	row_f64(&csv, "scaling_alone_mean", s->alone, unit);
+	row_f64(&csv, "scaling_efficiency", s->efficiency, "1");
+	row_f64(&csv, "scaling_efficiency_all_active", s->efficiency_all_active, "1");
+	for (size_t n = 0; n < s->nodes_count; n++) {
+		csv.node = s->nodes[n].node;
+		row_f64(&csv, "scaling_alone", s->nodes[n].alone, unit);
+		row_f64(&csv, "scaling_loss", s->nodes[n].loss, "1");
+	}
+}
+
 static void
 rows_metrics(const struct csv *csv, const struct metric *metrics, size_t count)
 {
@@ -212,6 +232,7 @@ render_csv(const struct results *results, struct sink *out, struct ls_err *err)
 
 		rows_aggregate(&csv);
 		rows_imported(&csv);
+		rows_scaling(csv);
 		for (size_t n = 0; n < csv.phase->nodes_count; n++) {
 			csv.node = csv.phase->nodes[n].node;
 			rows_node(&csv, &csv.phase->nodes[n]);

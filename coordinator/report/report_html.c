@@ -12,6 +12,7 @@
 #include "common/base/units.h"
 #include "coordinator/report/html_int.h"
 #include "coordinator/report/rows_int.h"
+#include "coordinator/report/scale_int.h"
 #include "coordinator/report/text_int.h"
 
 extern const struct report_format report_html;
@@ -303,6 +304,7 @@ render_html(const struct results *results, struct sink *out, struct ls_err *err)
 	sink_printf(out, "<main>\n");
 	warnings(out, results);
 	summary(out, results);
+	scale_html(out, results);
 	html_grids(out, results, MAX_CARDS);
 	for (size_t p = 0; p < results->phases_count && p < MAX_CARDS; p++)
 		html_phase(out, results, p);

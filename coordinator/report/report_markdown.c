@@ -7,16 +7,17 @@
 #include <string.h>
 
 #include "common/base/units.h"
+#include "coordinator/report/markdown_int.h"
 #include "coordinator/report/rows_int.h"
+#include "coordinator/report/scale_int.h"
 #include "coordinator/report/text_int.h"
 
 extern const struct report_format report_markdown;
 
 #define MIB 1048576.0
 
-/* Text of others must neither end a cell nor become markup. */
-static void
-escaped(struct sink *out, const char *text)
+void
+markdown_text(struct sink *out, const char *text)
 {
 	for (; *text != '\0'; text++) {
 		if ((unsigned char)*text < 0x20 || *text == 0x7f) {
@@ -35,8 +36,8 @@ or_na(const char *text)
 	return text == NULL || text[0] == '\0' ? "n/a" : text;
 }
 
-static void
-cell(struct sink *out, double value)
+void
+markdown_cell(struct sink *out, double value)
 {
 	char digits[64];
 
@@ -55,7 +56,7 @@ cell_ratio(struct sink *out, double value)
 static void
 phase_name(struct sink *out, const struct results *results, const struct phase_result *phase)
 {
-	escaped(out, phase->name);
+	markdown_text(out, phase->name);
 	if (results->run.job.repeat > 1)
 		sink_printf(out, " (%" PRIu64 " of %" PRIu64 ")", phase->repetition + 1, results->run.job.repeat);
 	if (phase->state != PHASE_STATE_DONE)
@@ -72,7 +73,7 @@ warning(struct sink *out, const struct results *results, const struct phase_resu
 		phase_name(out, results, phase);
 		sink_printf(out, "**: ");
 	}
-	escaped(out, text);
+	markdown_text(out, text);
 	sink_printf(out, "\n");
 }
 
@@ -113,20 +114,20 @@ facts(struct sink *out, const struct results *results)
 	char took[32];
 
 	sink_printf(out, "# ");
-	escaped(out, run->name);
+	markdown_text(out, run->name);
 	sink_printf(out, "\n\nRun ");
-	escaped(out, run->id);
+	markdown_text(out, run->id);
 	sink_printf(out, ", %s, started %s, took %s, on %zu node%s in ", field_enum_name(run_state_names, run->state),
 	    or_na(run->started_at), text_duration(run->duration_ns, took, sizeof(took)), results->nodes_count,
 	    results->nodes_count == 1 ? "" : "s");
-	escaped(out, or_na(run->job.path));
+	markdown_text(out, or_na(run->job.path));
 	if (run->origin != NULL)
 		sink_printf(out, "; measured by %s %s, imported.\n", run->origin->tool, report_version(results));
 	else
 		sink_printf(out, "; lockstep %s (%s).\n", or_na(run->lockstep.version), or_na(run->lockstep.build));
 	if (run->reason != NULL && run->reason[0] != '\0') {
 		sink_printf(out, "\n**");
-		escaped(out, run->reason);
+		markdown_text(out, run->reason);
 		sink_printf(out, "**\n");
 	}
 }
@@ -145,14 +146,14 @@ node_table(struct sink *out, const struct results *results)
 		if (f->memory_bytes != LS_UNKNOWN_U64)
 			units_format_size(f->memory_bytes, memory, sizeof(memory));
 		sink_printf(out, "| ");
-		escaped(out, results->nodes[n].name);
+		markdown_text(out, results->nodes[n].name);
 		sink_printf(out, " | ");
-		escaped(out, or_na(f->kernel));
+		markdown_text(out, or_na(f->kernel));
 		if (f->cpus != LS_UNKNOWN_U64)
 			sink_printf(out, " | %" PRIu64 " | %s | ", f->cpus, memory);
 		else
 			sink_printf(out, " | n/a | %s | ", memory);
-		escaped(out, or_na(f->volume == NULL ? NULL : f->volume->fs_type));
+		markdown_text(out, or_na(f->volume == NULL ? NULL : f->volume->fs_type));
 		sink_printf(
 		    out, " | +/- %s |\n", text_duration(results->nodes[n].clock.uncertainty_ns, clock, sizeof(clock)));
 	}
@@ -163,7 +164,7 @@ cell_latency(struct sink *out, const struct latency *l, bool tail)
 {
 	int64_t ns = l == NULL ? LS_UNKNOWN_I64 : tail ? l->p99 : l->p50;
 
-	cell(out, ns == LS_UNKNOWN_I64 ? (double)NAN : (double)ns / 1e3);
+	markdown_cell(out, ns == LS_UNKNOWN_I64 ? (double)NAN : (double)ns / 1e3);
 }
 
 static void
@@ -186,7 +187,7 @@ summary(struct sink *out, const struct results *results)
 		sink_printf(out, " | %s%s |", report_in_bytes(phase) ? "MiB/s" : "op/s",
 		    a->page_cache ? " into the page cache" : "");
 		for (size_t i = 0; i < ARRAY_LEN(rates); i++)
-			cell(out, report_in_bytes(phase) ? rates[i]->bytes_per_s / MIB : rates[i]->ops_per_s);
+			markdown_cell(out, report_in_bytes(phase) ? rates[i]->bytes_per_s / MIB : rates[i]->ops_per_s);
 		cell_latency(out, a->latency_ns, false);
 		cell_latency(out, a->latency_ns, true);
 		cell_ratio(out, a->overlap);
@@ -208,18 +209,18 @@ phase_table(struct sink *out, const struct results *results, const struct phase_
 		const struct node_result *node = &phase->nodes[n];
 
 		sink_printf(out, "| ");
-		escaped(out, node->node);
+		markdown_text(out, node->node);
 		if (node->state == NODE_IDLE || node->state == NODE_LOST) {
 			sink_printf(out, " | %s | | | | | | |\n", field_enum_name(node_state_names, node->state));
 			continue;
 		}
 		struct report_cell c = report_cell_of_node(node);
 		sink_printf(out, " |");
-		cell(out, c.bytes_per_s / MIB);
-		cell(out, c.ops_per_s);
+		markdown_cell(out, c.bytes_per_s / MIB);
+		markdown_cell(out, c.ops_per_s);
 		cell_latency(out, node->latency_ns, false);
 		cell_latency(out, node->latency_ns, true);
-		cell(out, c.cpu_percent);
+		markdown_cell(out, c.cpu_percent);
 		if (c.elapsed_ns == LS_UNKNOWN_I64)
 			sink_printf(out, " n/a |");
 		else
@@ -238,6 +239,7 @@ render_markdown(const struct results *results, struct sink *out, struct ls_err *
 		sink_printf(out, "\nNo phase has a result.\n");
 	else
 		summary(out, results);
+	scale_markdown(out, results);
 	if (results->nodes_count > 0)
 		node_table(out, results);
 	if (results->phases_count > 0)

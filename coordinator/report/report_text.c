@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "common/base/units.h"
+#include "coordinator/report/scale_int.h"
 #include "coordinator/report/text_int.h"
 
 extern const struct report_format report_text;
+
+#define SCALE_NODES 16 /* of each phase, in the section on scaling */
 
 static const char *
 or_na(const char *text)
@@ -135,6 +138,7 @@ render_text(const struct results *results, struct sink *out, struct ls_err *err)
 	if (results->phases_count == 0)
 		sink_printf(out, "\nNo phase has a result.\n");
 	text_repetitions(out, results);
+	scale_text(out, results, SCALE_NODES);
 	footer(out);
 	return LS_OK;
 }

@@ -75,18 +75,18 @@ compare_names(const void *a, const void *b)
 }
 
 static enum ls_rc
-validate_no_node_twice(const struct job *job, struct ls_err *err)
+validate_no_node_twice(char *const *nodes, size_t count, struct ls_err *err)
 {
 	const char **sorted;
 	enum ls_rc rc = LS_OK;
 
-	if (job->nodes_count < 2)
+	if (count < 2)
 		return LS_OK;
-	sorted = ls_calloc(job->nodes_count, sizeof(*sorted));
-	for (size_t i = 0; i < job->nodes_count; i++)
-		sorted[i] = job->nodes[i];
-	qsort(sorted, job->nodes_count, sizeof(*sorted), compare_names);
-	for (size_t i = 1; i < job->nodes_count && rc == LS_OK; i++)
+	sorted = ls_calloc(count, sizeof(*sorted));
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = nodes[i];
+	qsort(sorted, count, sizeof(*sorted), compare_names);
+	for (size_t i = 1; i < count && rc == LS_OK; i++)
 		if (strcmp(sorted[i - 1], sorted[i]) == 0)
 			rc = ls_err_set(err, LS_E_INVALID, "nodes: \"%s\" is named twice", sorted[i]);
 	free(sorted);
@@ -94,18 +94,24 @@ validate_no_node_twice(const struct job *job, struct ls_err *err)
 }
 
 static enum ls_rc
-validate_nodes(const struct job *job, struct ls_err *err)
+validate_names(char *const *nodes, size_t count, struct ls_err *err)
 {
-	for (size_t i = 0; i < job->nodes_count; i++)
-		if (!node_name_valid(job->nodes[i]))
+	for (size_t i = 0; i < count; i++)
+		if (!node_name_valid(nodes[i]))
 			return ls_err_set(err, LS_E_INVALID,
 			    "nodes[%zu]: \"%s\" is no node name (letters, digits, '.', '_', '-', at most %d of them)",
-			    i, job->nodes[i], NODE_NAME_MAX);
+			    i, nodes[i], NODE_NAME_MAX);
+	return validate_no_node_twice(nodes, count, err);
+}
+
+static enum ls_rc
+validate_nodes(const struct job *job, struct ls_err *err)
+{
 	if (job->nodes_count > 0 && job->min_nodes > job->nodes_count)
 		return ls_err_set(err, LS_E_INVALID,
 		    "min_nodes: %" PRIu64 " are more than the %zu nodes that are named", job->min_nodes,
 		    job->nodes_count);
-	return validate_no_node_twice(job, err);
+	return validate_names(job->nodes, job->nodes_count, err);
 }
 
 static enum ls_rc
@@ -120,10 +126,11 @@ validate_phases(const struct job *job, struct ls_err *err)
 		struct ls_err inner;
 
 		/* the place is part of the field's name, not a context of its own */
-		if (phase_validate(&job->phases[i], &inner) != LS_OK)
+		if (phase_validate(&job->phases[i], &inner) != LS_OK ||
+		    validate_names(job->phases[i].nodes, job->phases[i].nodes_count, &inner) != LS_OK)
 			return ls_err_set(err, inner.rc, "phases[%zu].%s", i, inner.text);
 	}
-	return LS_OK;
+	return job->nodes_count > 0 ? job_check_phase_nodes(job, job->nodes, job->nodes_count, err) : LS_OK;
 }
 
 enum ls_rc

@@ -41,6 +41,19 @@ enum ls_rc job_validate(const struct job *job, struct ls_err *err) LS_MUST_CHECK
  */
 enum ls_rc job_expand_grid(struct job *job, struct ls_err *err) LS_MUST_CHECK;
 
+/* Which of a run's nodes take part in a phase: out[i] for nodes[i]. */
+void phase_takes_part(const struct phase *phase, char *const *nodes, size_t count, bool *out);
+
+/* Do all phases name nodes of the run only? Errors: LS_E_INVALID, the sentence names the phase and the node. */
+enum ls_rc job_check_phase_nodes(
+    const struct job *job, char *const *nodes, size_t count, struct ls_err *err) LS_MUST_CHECK;
+
+/*
+ * Writes solo phases out, once the run's nodes are known: before each that is marked so, one for each of its nodes alone. Nothing
+ * is marked afterwards, so that a second call changes nothing. Errors: LS_E_RANGE (too many phases); the job is as before then.
+ */
+enum ls_rc job_expand_solo(struct job *job, char *const *nodes, size_t count, struct ls_err *err) LS_MUST_CHECK;
+
 /* Workers per node of a phase: its own number, or the job's. */
 uint64_t job_phase_workers(const struct job *job, const struct phase *phase);
 

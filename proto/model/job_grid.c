@@ -56,7 +56,8 @@ add_phase(struct job *out, const struct phase *from, uint64_t file, uint64_t rec
 
 	if (workers > 0)
 		snprintf(workers_text, sizeof(workers_text), " %" PRIu64 " worker%s", workers, workers == 1 ? "" : "s");
-	*p = *from;
+	phase_copy(from, p);
+	free(p->name);
 	p->file_size = file;
 	p->record_size = record;
 	p->workers = workers > 0 ? workers : from->workers;

@@ -116,6 +116,18 @@ phase_title(const struct phase *phase)
 	return kinds[phase->kind].name;
 }
 
+void
+phase_copy(const struct phase *phase, struct phase *out)
+{
+	*out = *phase;
+	out->name = ls_strdup(phase->name);
+	out->nodes = NULL;
+	if (phase->nodes_count > 0)
+		out->nodes = ls_calloc(phase->nodes_count, sizeof(*out->nodes));
+	for (size_t i = 0; i < phase->nodes_count; i++)
+		out->nodes[i] = ls_strdup(phase->nodes[i]);
+}
+
 bool
 phase_is_durable(const struct phase *phase)
 {

@@ -11,6 +11,8 @@
 #include "common/base/err.h"
 #include "common/base/field.h"
 
+#define PHASE_NAME_MAX 128
+
 enum op_kind {
 #define OP(ID, id) OP_##ID,
 #include "proto/model/ops.def"
@@ -152,6 +154,12 @@ const char *phase_title(const struct phase *phase);
 
 /* Is what it writes on the medium when its time ends, so that its rate is not that of the page cache? */
 bool phase_is_durable(const struct phase *phase);
+
+/* A copy with texts and lists of its own; field_struct_fini(&phase_desc, out) ends it. */
+void phase_copy(const struct phase *phase, struct phase *out);
+
+/* Do their workers do the same, whatever the phases are called and whoever takes part? (scaling.c) */
+bool phase_same_work(const struct phase *a, const struct phase *b);
 
 /* Does that field apply to the kind? */
 bool phase_field_applies(const struct field_desc *field, enum phase_kind kind);

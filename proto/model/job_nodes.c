@@ -1,0 +1,147 @@
+/* Phases in which only some nodes of the run take part. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+#include "proto/model/job.h"
+
+#define PHASES_MAX  4096
+#define RESULTS_MAX 1000000
+
+static int
+compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorted, borrowed. */
+static const char **
+sorted_names(char *const *names, size_t count)
+{
+	const char **sorted = ls_calloc(count + 1, sizeof(*sorted));
+
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = names[i];
+	qsort(sorted, count, sizeof(*sorted), compare_names);
+	return sorted;
+}
+
+static bool
+is_among(const char *const *sorted, size_t count, const char *name)
+{
+	return count > 0 && bsearch(&name, sorted, count, sizeof(*sorted), compare_names) != NULL;
+}
+
+void
+phase_takes_part(const struct phase *phase, char *const *nodes, size_t count, bool *out)
+{
+	const char **wanted;
+
+	for (size_t i = 0; i < count; i++)
+		out[i] = true;
+	if (phase->nodes_count == 0)
+		return;
+	wanted = sorted_names(phase->nodes, phase->nodes_count);
+	for (size_t i = 0; i < count; i++)
+		out[i] = is_among(wanted, phase->nodes_count, nodes[i]);
+	free(wanted);
+}
+
+static enum ls_rc
+check_nodes(const struct job *job, const char *const *known, size_t count, struct ls_err *err)
+{
+	for (size_t p = 0; p < job->phases_count; p++)
+		for (size_t i = 0; i < job->phases[p].nodes_count; i++)
+			if (!is_among(known, count, job->phases[p].nodes[i]))
+				return ls_err_set(err, LS_E_INVALID,
+				    "phases[%zu].nodes[%zu]: \"%s\" is no node of the run", p, i,
+				    job->phases[p].nodes[i]);
+	return LS_OK;
+}
+
+enum ls_rc
+job_check_phase_nodes(const struct job *job, char *const *nodes, size_t count, struct ls_err *err)
+{
+	const char **known = sorted_names(nodes, count);
+	enum ls_rc rc = check_nodes(job, known, count, err);
+
+	free(known);
+	return rc;
+}
+
+/* The nodes of a phase: its own list, or the run's. */
+static char *const *
+nodes_of(const struct phase *phase, char *const *nodes, size_t count, size_t *out_count)
+{
+	*out_count = phase->nodes_count > 0 ? phase->nodes_count : count;
+	return phase->nodes_count > 0 ? phase->nodes : nodes;
+}
+
+/* One node is alone already. */
+static size_t
+solo_count(const struct phase *phase, size_t count)
+{
+	size_t own = phase->nodes_count > 0 ? phase->nodes_count : count;
+
+	return phase->solo && own > 1 ? own : 0;
+}
+
+static void
+add_alone(const struct phase *phase, const char *node, struct phase *out)
+{
+	phase_copy(phase, out);
+	for (size_t i = 0; i < out->nodes_count; i++)
+		free(out->nodes[i]);
+	free(out->nodes);
+	free(out->name);
+	out->solo = false;
+	out->name = ls_asprintf("%s, %s alone", phase_title(phase), node);
+	if (strlen(out->name) > PHASE_NAME_MAX)
+		out->name[PHASE_NAME_MAX] = '\0';
+	out->nodes = ls_calloc(1, sizeof(*out->nodes));
+	out->nodes[0] = ls_strdup(node);
+	out->nodes_count = 1;
+}
+
+static void
+add_with_solos(const struct phase *phase, char *const *nodes, size_t count, struct job *out)
+{
+	size_t own;
+	char *const *names = nodes_of(phase, nodes, count, &own);
+
+	for (size_t i = 0; i < own && solo_count(phase, count) > 0; i++)
+		add_alone(phase, names[i], &out->phases[out->phases_count++]);
+	phase_copy(phase, &out->phases[out->phases_count]);
+	out->phases[out->phases_count++].solo = false;
+}
+
+enum ls_rc
+job_expand_solo(struct job *job, char *const *nodes, size_t count, struct ls_err *err)
+{
+	struct job out = { 0 };
+	size_t total = 0;
+	size_t more = 0;
+
+	for (size_t p = 0; p < job->phases_count; p++) {
+		more += solo_count(&job->phases[p], count);
+		total += solo_count(&job->phases[p], count) + 1;
+	}
+	if (total > PHASES_MAX || job->repeat > RESULTS_MAX / LS_MAX(total, (size_t)1))
+		return ls_err_set(err, LS_E_RANGE, "phases: each of %zu nodes alone makes %zu phases of them, too many",
+		    count, total);
+	if (more == 0) {
+		for (size_t p = 0; p < job->phases_count; p++)
+			job->phases[p].solo = false;
+		return LS_OK;
+	}
+
+	out.phases = ls_calloc(total, sizeof(*out.phases));
+	for (size_t p = 0; p < job->phases_count; p++)
+		add_with_solos(&job->phases[p], nodes, count, &out);
+	for (size_t p = 0; p < job->phases_count; p++)
+		field_struct_fini(&phase_desc, &job->phases[p]);
+	free(job->phases);
+	job->phases = out.phases;
+	job->phases_count = out.phases_count;
+	return LS_OK;
+}
