@@ -311,6 +311,10 @@ deb: dist ## Debian packages lockstep, lockstepd, lockstep-agent in $(BUILD)/deb
 rpm: dist ## the same as RPMs in $(BUILD)/rpm
 	deploy/rpm/build.sh $(BUILD)/$(DIST).tar.gz $(VERSION) $(BUILD)/rpm
 
+.PHONY: test-cluster
+test-cluster: all deb ## three emulated machines that share a real OCFS2, GFS2 and OCFS2 over iSCSI (needs qemu; some 20 minutes)
+	/usr/bin/python3 tests/cluster/run.py
+
 .PHONY: help
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
