@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "agent/engine/layout.h"
 #include "common/base/mem.h"
 
 #define THREAD_STACK (512U << 10) /* workers keep nothing big on it; the default times 4,096 would not fit everywhere */
@@ -166,6 +167,7 @@ set_phase(struct engine *e, const struct engine_arm *arm)
 	e->user = acts_for(e, arm);
 	e->owner = phase_owner(&e->spec, e->user, e->config.node_count);
 	e->active = (uint32_t)e->node_workers[e->user];
+	layout_begin(e);
 	e->epoch++;
 	atomic_store_explicit(&e->tickets, 0, memory_order_relaxed);
 	atomic_store_explicit(&e->control->start_ns, 0, memory_order_relaxed);

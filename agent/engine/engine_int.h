@@ -25,6 +25,11 @@ enum order {
 	ORDER_EXIT,
 };
 
+/* A worker's many files: numbers 0..count-1 were written whole by this worker, so large, spread over so many directories. */
+struct file_set {
+	uint64_t count, file_size, directories;
+};
+
 /* A phase with data: one worker's state. */
 struct data_state {
 	const struct io_engine *io;
@@ -35,6 +40,14 @@ struct data_state {
 	bool fresh;
 	bool dirty; /* written to since the last flush */
 	bool timed_fsync, timed_close;
+	const char *step; /* where it fails, if so: "arm", "run" */
+	uint64_t number;  /* of the present file, where a worker has many */
+	uint64_t left;    /* bytes that are left to do, where a worker has many files */
+};
+
+/* How the records of the interleaved file go round. */
+struct interleaving {
+	uint64_t record_size, offset, step; /* of the node's first worker: struct phase_place */
 };
 
 /* Files 0..n-1 of a worker's that are there: creating and deleting go upwards, so that they are always one range. */
@@ -66,6 +79,7 @@ struct worker {
 	struct data_pool write_pool, read_pool; /* kept from phase to phase */
 	struct meta_range present[2];           /* by enum phase_dirs */
 	struct data_state data;
+	struct file_set files; /* kept from phase to phase */
 	struct meta_state meta;
 	struct tree_state tree;
 };
@@ -103,6 +117,7 @@ struct engine {
 
 	struct errors errors;
 	struct filled filled;
+	struct interleaving interleaving; /* that the ranges of filled are told in */
 };
 
 /* A worker's thread: waits for orders. arg is its struct worker. */

@@ -58,6 +58,11 @@ struct io_engine {
 	 * in job->failure. Yields the processor once after the first operation.
 	 */
 	void (*run)(struct io_job *job);
+	/*
+	 * After run with complete: job->fd is another file and job->offsets begin anew. In the measured time. NULL: the back end
+	 * cannot change files.
+	 */
+	enum ls_rc (*again)(struct io_job *job, struct ls_err *err);
 	/* Hands what it still holds to the kernel. 0 or a negative errno. NULL: holds nothing. */
 	int (*push)(struct io_job *job);
 	/* After run, or after setup without it; also after a failed setup. */
@@ -102,6 +107,7 @@ bool io_failed(const struct io_job *job);
 
 /* The synchronous loop; issue does one system call for what is left of a flight and returns bytes or a negative errno. */
 enum ls_rc io_sync_setup(struct io_job *job, struct ls_err *err);
+enum ls_rc io_sync_again(struct io_job *job, struct ls_err *err);
 void io_sync_run(struct io_job *job, int64_t (*issue)(struct io_job *job, struct io_flight *f));
 void io_sync_teardown(struct io_job *job);
 
@@ -127,6 +133,7 @@ struct io_queue_ops {
 
 /* As the members of struct io_engine: opens the queue, runs the job, closes it (also after a setup that failed). */
 enum ls_rc io_async_setup(struct io_job *job, const struct io_queue_ops *ops, struct ls_err *err);
+enum ls_rc io_async_again(struct io_job *job, struct ls_err *err);
 void io_async_run(struct io_job *job, const struct io_queue_ops *ops);
 void io_async_teardown(struct io_job *job, const struct io_queue_ops *ops);
 

@@ -50,6 +50,18 @@ io_async_setup(struct io_job *job, const struct io_queue_ops *ops, struct ls_err
 	return LS_OK;
 }
 
+enum ls_rc
+io_async_again(struct io_job *job, struct ls_err *err)
+{
+	struct async *a = job->state;
+
+	(void)err;
+	a->exhausted = job->complete = false;
+	for (unsigned i = 0; i < job->depth; i++)
+		refill(job, a, &a->flights[i]);
+	return LS_OK;
+}
+
 void
 io_async_teardown(struct io_job *job, const struct io_queue_ops *ops)
 {
@@ -142,7 +154,7 @@ void
 io_async_run(struct io_job *job, const struct io_queue_ops *ops)
 {
 	struct async *a = job->state;
-	bool first = true;
+	bool first = !job->tally.began;
 
 	tally_call(&job->tally, ops->call);
 	int64_t now = io_now_ns();

@@ -164,6 +164,7 @@ const struct io_engine io_engine_libaio = {
 	.name = "libaio",
 	.supported = supported,
 	.setup = setup,
+	.again = io_async_again,
 	.run = run,
 	.teardown = teardown,
 };

@@ -17,6 +17,7 @@ run(struct io_job *job)
 const struct io_engine io_engine_null = {
 	.name = "null",
 	.setup = io_sync_setup,
+	.again = io_sync_again,
 	.run = run,
 	.teardown = io_sync_teardown,
 };

@@ -18,6 +18,14 @@ io_sync_setup(struct io_job *job, struct ls_err *err)
 	return LS_OK;
 }
 
+enum ls_rc
+io_sync_again(struct io_job *job, struct ls_err *err)
+{
+	(void)err;
+	job->complete = !io_flight_next(job, job->state);
+	return LS_OK;
+}
+
 void
 io_sync_teardown(struct io_job *job)
 {
@@ -40,7 +48,7 @@ io_sync_run(struct io_job *job, int64_t (*issue)(struct io_job *job, struct io_f
 {
 	struct io_flight *f = job->state;
 	struct tally *t = &job->tally;
-	bool first = true;
+	bool first = !t->began;
 
 	if (job->complete)
 		return;
@@ -90,6 +98,7 @@ run(struct io_job *job)
 const struct io_engine io_engine_sync = {
 	.name = "sync",
 	.setup = io_sync_setup,
+	.again = io_sync_again,
 	.run = run,
 	.teardown = io_sync_teardown,
 };

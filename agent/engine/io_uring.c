@@ -172,6 +172,7 @@ const struct io_engine io_engine_io_uring = {
 	.name = "io_uring",
 	.supported = supported,
 	.setup = setup,
+	.again = io_async_again,
 	.run = run,
 	.teardown = teardown,
 };

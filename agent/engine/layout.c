@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/engine/engine_int.h"
+#include "agent/engine/file_set.h"
 
 #define FILE_MODE    0600
 #define LAYOUT_WRITE (1ULL << 20) /* bytes per call */
@@ -14,7 +16,21 @@
 static bool
 fail_sys(struct worker *w, enum shm_call call)
 {
-	worker_fail_sys(w, "arm", call, w->data.path, errno);
+	worker_fail_sys(w, w->data.step, call, w->data.path, errno);
+	return false;
+}
+
+static bool
+fail_text(struct worker *w, enum ls_rc rc, int errnum, const char *text)
+{
+	worker_fail(w,
+	    &(struct failure){ .rc = rc,
+		.step = w->data.step,
+		.call = SHM_CALL_OPEN,
+		.path = w->data.path,
+		.offset = LS_UNKNOWN_U64,
+		.errnum = errnum,
+		.text = text });
 	return false;
 }
 
@@ -29,21 +45,33 @@ make_directory(struct worker *w, const char *name)
 	return false;
 }
 
+/* The number of a file in engine.filled. */
+static uint64_t
+file_number(enum phase_layout layout, uint32_t worker)
+{
+	bool of_workers = layout == LAYOUT_WORKER || layout == LAYOUT_INTERLEAVED;
+
+	return (uint64_t)layout << 32 | (of_workers ? worker : 0);
+}
+
 bool
 layout_place(struct worker *w)
 {
 	const struct engine *e = w->engine;
 	struct data_state *d = &w->data;
-	unsigned long long node = e->config.node_index;
+	unsigned long long node = e->owner;
 	struct ls_err err;
 
-	if (phase_place(&e->spec, e->node_workers, e->config.node_count, node, w->index, &d->place, &err) != LS_OK) {
+	if (phase_place(&e->spec, e->node_workers, e->config.node_count, e->user, w->index, &d->place, &err) != LS_OK) {
 		worker_fail_err(w, "arm", &err);
 		return false;
 	}
 	switch ((enum phase_layout)e->spec.layout) {
 	case LAYOUT_WORKER:
-		snprintf(d->path, sizeof(d->path), "n%llu/data.%u", node, w->index);
+		if (e->spec.files_per_worker > 1)
+			file_set_name(w, 0);
+		else
+			snprintf(d->path, sizeof(d->path), "n%llu/data.%u", node, w->index);
 		break;
 	case LAYOUT_NODE:
 		snprintf(d->path, sizeof(d->path), "n%llu/data", node);
@@ -51,31 +79,77 @@ layout_place(struct worker *w)
 	case LAYOUT_SHARED:
 		snprintf(d->path, sizeof(d->path), "shared/data");
 		break;
+	case LAYOUT_INTERLEAVED:
+		snprintf(d->path, sizeof(d->path), "shared/data.i");
+		break;
 	}
-	d->file = (uint64_t)e->spec.layout << 32 | (e->spec.layout == LAYOUT_WORKER ? w->index : 0);
+	d->file = file_number((enum phase_layout)e->spec.layout, w->index);
 	return true;
 }
 
-static bool
-make_own_directory(struct worker *w)
+void
+layout_begin(struct engine *e)
+{
+	struct phase_place first;
+
+	if (e->spec.layout != LAYOUT_INTERLEAVED || e->active == 0 ||
+	    phase_place(&e->spec, e->node_workers, e->config.node_count, e->user, 0, &first, NULL) != LS_OK)
+		return;
+
+	struct interleaving now = { e->spec.record_size, first.offset, first.step };
+	if (memcmp(&now, &e->interleaving, sizeof(now)) != 0)
+		for (uint32_t i = 0; i < e->worker_count; i++)
+			filled_drop(&e->filled, file_number(LAYOUT_INTERLEAVED, i), 0, UINT64_MAX);
+	e->interleaving = now;
+}
+
+/* What stands for the part in engine.filled: its place in the file, or with interleaved the bytes as the worker counts them. */
+static uint64_t
+part_begin(const struct worker *w)
+{
+	return w->engine->spec.layout == LAYOUT_INTERLEAVED ? 0 : w->data.place.offset;
+}
+
+void
+layout_note_filled(struct worker *w, uint64_t length)
+{
+	filled_add(&w->engine->filled, w->data.file, part_begin(w), part_begin(w) + length);
+}
+
+/* Where byte number at of the part is in the file, and how many follow it there up to the end of its record or of the part. */
+static uint64_t
+place_of_byte(const struct worker *w, uint64_t at, uint64_t *together)
+{
+	const struct phase_place *p = &w->data.place;
+	uint64_t record = w->engine->spec.record_size;
+
+	*together = p->length - at;
+	if (p->step == record)
+		return p->offset + at;
+	*together = LS_MIN(*together, record - at % record);
+	return p->offset + at / record * p->step + at % record;
+}
+
+bool
+layout_make_directory(struct worker *w)
 {
 	char name[PATH_MAX_REL];
 
-	if (w->engine->spec.layout == LAYOUT_SHARED)
+	if (w->engine->spec.layout == LAYOUT_SHARED || w->engine->spec.layout == LAYOUT_INTERLEAVED)
 		return make_directory(w, "shared");
 	snprintf(name, sizeof(name), "n%llu", (unsigned long long)w->engine->config.node_index);
 	return make_directory(w, name);
 }
 
-static int
-open_file(struct worker *w, int flags)
+int
+layout_open(struct worker *w, int flags)
 {
 	tally_call(&w->data.job.tally, SHM_CALL_OPEN);
 	return path_open(w->engine->config.run_dir_fd, w->data.path, flags, FILE_MODE);
 }
 
-static bool
-open_for_phase(struct worker *w, int flags)
+bool
+layout_open_for_phase(struct worker *w, int flags)
 {
 	struct data_state *d = &w->data;
 
@@ -83,20 +157,11 @@ open_for_phase(struct worker *w, int flags)
 		flags |= O_DIRECT;
 	if (d->job.write && w->engine->spec.sync_writes != SYNC_WRITES_NONE)
 		flags |= w->engine->spec.sync_writes == SYNC_WRITES_DSYNC ? O_DSYNC : O_SYNC;
-	d->job.fd = open_file(w, flags);
+	d->job.fd = layout_open(w, flags);
 	if (d->job.fd >= 0)
 		return true;
-	if (errno == EINVAL && w->engine->spec.direct) {
-		worker_fail(w,
-		    &(struct failure){ .rc = LS_E_INVALID,
-			.step = "arm",
-			.call = SHM_CALL_OPEN,
-			.path = d->path,
-			.offset = LS_UNKNOWN_U64,
-			.errnum = EINVAL,
-			.text = "this volume cannot do direct I/O" });
-		return false;
-	}
+	if (errno == EINVAL && w->engine->spec.direct)
+		return fail_text(w, LS_E_INVALID, EINVAL, "this volume cannot do direct I/O");
 	return fail_sys(w, SHM_CALL_OPEN);
 }
 
@@ -127,21 +192,44 @@ empty_segment(struct worker *w, int fd, off_t size)
 	return true;
 }
 
+/* The first of all workers does so for a file whose records belong to all in turn: nobody writes before all are armed. */
+static bool
+empty_interleaved(struct worker *w, int fd, off_t size)
+{
+	filled_drop(&w->engine->filled, w->data.file, 0, UINT64_MAX);
+	if (w->data.place.offset > 0 || size == 0)
+		return true;
+	return ftruncate(fd, 0) == 0 || fail_sys(w, SHM_CALL_OPEN);
+}
+
+static bool
+empty_part(struct worker *w, int fd, off_t size)
+{
+	switch ((enum phase_layout)w->engine->spec.layout) {
+	case LAYOUT_WORKER:
+		return empty_file(w, fd, size);
+	case LAYOUT_NODE:
+		return w->index > 0 || empty_file(w, fd, size);
+	case LAYOUT_SHARED:
+		return empty_segment(w, fd, size);
+	case LAYOUT_INTERLEAVED:
+		return empty_interleaved(w, fd, size);
+	}
+	return true;
+}
+
 bool
 layout_open_fresh(struct worker *w)
 {
-	enum phase_layout layout = (enum phase_layout)w->engine->spec.layout;
 	struct stat st;
 
-	if (!make_own_directory(w) || !open_for_phase(w, O_RDWR | O_CREAT))
+	if (!layout_make_directory(w) || !layout_open_for_phase(w, O_RDWR | O_CREAT))
 		return false;
 
 	int fd = w->data.job.fd;
 	if (fstat(fd, &st) < 0)
 		return fail_sys(w, SHM_CALL_STAT);
-	if (layout == LAYOUT_SHARED && !empty_segment(w, fd, st.st_size))
-		return false;
-	if ((layout == LAYOUT_WORKER || (layout == LAYOUT_NODE && w->index == 0)) && !empty_file(w, fd, st.st_size))
+	if (!empty_part(w, fd, st.st_size))
 		return false;
 	if (st.st_size == 0)
 		return true;
@@ -163,7 +251,7 @@ write_chunk(struct worker *w, int fd, unsigned char *data, size_t length, uint64
 		if (n <= 0) {
 			worker_fail(w,
 			    &(struct failure){ .rc = LS_E_SYS,
-				.step = "arm",
+				.step = w->data.step,
 				.call = SHM_CALL_PWRITE,
 				.path = w->data.path,
 				.offset = offset + done,
@@ -177,8 +265,8 @@ write_chunk(struct worker *w, int fd, unsigned char *data, size_t length, uint64
 	return true;
 }
 
-static bool
-write_part(struct worker *w, int fd)
+bool
+layout_write_part(struct worker *w, int fd)
 {
 	const struct phase_place *p = &w->data.place;
 	const struct data_pool *pool = &w->write_pool;
@@ -187,8 +275,9 @@ write_part(struct worker *w, int fd)
 
 	tally_call(&w->data.job.tally, SHM_CALL_PWRITE);
 	for (uint64_t done = 0; done < p->length;) {
-		size_t length = (size_t)LS_MIN((uint64_t)chunk, p->length - done);
-		if (worker_stop_asked(w) || !write_chunk(w, fd, pool->memory + at, length, p->offset + done))
+		uint64_t together, offset = place_of_byte(w, done, &together);
+		size_t length = (size_t)LS_MIN((uint64_t)chunk, together);
+		if (worker_stop_asked(w) || !write_chunk(w, fd, pool->memory + at, length, offset))
 			return false;
 		done += length;
 		at = at + 2 * chunk <= pool->size ? at + chunk : 0;
@@ -197,42 +286,73 @@ write_part(struct worker *w, int fd)
 	if (fsync(fd) < 0)
 		return fail_sys(w, SHM_CALL_FSYNC);
 	if (w->engine->spec.direct)
-		(void)posix_fadvise(fd, (off_t)p->offset, (off_t)p->length, POSIX_FADV_DONTNEED);
+		(void)posix_fadvise(fd, (off_t)p->offset, p->step == w->engine->spec.record_size ? (off_t)p->length : 0,
+		    POSIX_FADV_DONTNEED);
 	return true;
+}
+
+/* Is the file long enough for all of the part? */
+static bool
+is_long_enough(const struct worker *w, int fd)
+{
+	struct stat st;
+	uint64_t together;
+
+	if (w->data.place.length == 0)
+		return true;
+	return fstat(fd, &st) == 0 && (uint64_t)st.st_size > place_of_byte(w, w->data.place.length - 1, &together);
 }
 
 /* Is all of the part there, and written by this node? */
 static bool
 part_is_there(struct worker *w, int fd)
 {
-	const struct phase_place *p = &w->data.place;
-	struct stat st;
+	uint64_t begin = part_begin(w);
 
-	return fstat(fd, &st) == 0 && (uint64_t)st.st_size >= p->offset + p->length &&
-	    filled_covers(&w->engine->filled, w->data.file, p->offset, p->offset + p->length);
+	return is_long_enough(w, fd) &&
+	    filled_covers(&w->engine->filled, w->data.file, begin, begin + w->data.place.length);
 }
 
-static bool
-lay_out(struct worker *w)
+bool
+layout_make_filled(struct worker *w)
 {
-	const struct phase_place *p = &w->data.place;
-
-	if (!make_own_directory(w))
+	if (!layout_make_directory(w))
 		return false;
 
-	int fd = open_file(w, O_RDWR | O_CREAT);
+	int fd = layout_open(w, O_RDWR | O_CREAT);
 	if (fd < 0)
 		return fail_sys(w, SHM_CALL_OPEN);
 
-	bool ok = part_is_there(w, fd) || write_part(w, fd);
+	bool ok = part_is_there(w, fd) || layout_write_part(w, fd);
 	if (ok)
-		filled_add(&w->engine->filled, w->data.file, p->offset, p->offset + p->length);
+		layout_note_filled(w, w->data.place.length);
 	close(fd);
 	return ok;
+}
+
+/* What another node wrote, in a phase before or when it was told to lay out. */
+static bool
+open_of_other(struct worker *w)
+{
+	static const char what[] = "another node's file (shift) is not there as it should be";
+	int fd = layout_open(w, O_RDONLY);
+
+	if (fd < 0 && errno == ENOENT)
+		return fail_text(w, LS_E_INVALID, ENOENT, what);
+	if (fd < 0)
+		return fail_sys(w, SHM_CALL_OPEN);
+
+	bool there = is_long_enough(w, fd);
+	close(fd);
+	if (!there)
+		return fail_text(w, LS_E_INVALID, 0, what);
+	return layout_open_for_phase(w, O_RDONLY);
 }
 
 bool
 layout_open_filled(struct worker *w)
 {
-	return lay_out(w) && open_for_phase(w, w->data.job.write ? O_RDWR : O_RDONLY);
+	if (w->engine->shifted)
+		return open_of_other(w);
+	return layout_make_filled(w) && layout_open_for_phase(w, w->data.job.write ? O_RDWR : O_RDONLY);
 }

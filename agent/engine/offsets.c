@@ -73,7 +73,9 @@ offsets_init(struct offsets *o, const struct offsets_config *config)
 	o->config = *config;
 	o->records = config->length / config->record + (config->length % config->record > 0);
 	o->left = config->bound;
-	o->round = 0;
+	if (o->config.step == 0)
+		o->config.step = config->record;
+	o->round = config->first_round;
 	begin_round(o);
 }
 
@@ -147,7 +149,7 @@ offsets_next(struct offsets *o, struct record *out)
 		length = LS_MIN(length, o->left);
 		o->left -= length;
 	}
-	out->offset = o->config.base + at;
+	out->offset = o->config.base + index * o->config.step;
 	out->length = (uint32_t)length;
 	out->round = o->round;
 	o->index++;

@@ -42,6 +42,8 @@ enum offsets_order {
 struct offsets_config {
 	uint64_t base, length; /* the part, bytes; length >= 1 */
 	uint64_t record;       /* bytes, >= 1; the last record of the part is what remains */
+	uint64_t step;         /* bytes from one record to the next in the file; 0: record, they lie side by side */
+	uint64_t first_round;  /* the number of the first round */
 	uint64_t bound;        /* bytes handed out at the most, going round the part; the last record is cut to fit */
 	enum offsets_order order;
 	uint64_t stride;           /* records, for OFFSETS_STRIDE; >= 1 */

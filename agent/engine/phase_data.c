@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/engine/engine_int.h"
+#include "agent/engine/file_set.h"
 #include "agent/engine/layout.h"
 
 #define SEEKS_UPDATE_EACH 10
@@ -136,6 +137,7 @@ set_order(struct worker *w, const struct data_traits *traits)
 		.base = w->data.place.offset,
 		.length = w->data.place.length,
 		.record = e->spec.record_size,
+		.step = w->data.place.step,
 		.bound = bound(w, traits),
 		.order = traits->order,
 		.stride = e->spec.stride,
@@ -146,6 +148,7 @@ set_order(struct worker *w, const struct data_traits *traits)
 	if (traits->seeks) {
 		config.base = 0;
 		config.length = e->spec.file_size;
+		config.step = 0;
 		config.order = OFFSETS_TICKETS;
 		config.tickets = &e->tickets;
 		config.ticket_count = e->spec.seeks;
@@ -192,6 +195,7 @@ begin_job(struct worker *w, const struct data_traits *traits)
 	bool null = e->spec.engine == ENGINE_NULL;
 
 	memset(d, 0, sizeof(*d));
+	d->step = "arm";
 	d->io = traits->io != NULL && !null ? traits->io : io_engine_get((enum phase_engine)e->spec.engine);
 	d->fresh = traits->fresh;
 	job->fd = -1;
@@ -205,7 +209,7 @@ begin_job(struct worker *w, const struct data_traits *traits)
 		job->sync_updates = e->spec.fsync;
 	}
 	job->read_percent = traits->read_percent;
-	job->unshared_file = d->timed_close;
+	job->unshared_file = d->timed_close || e->spec.files_per_worker > 1;
 	job->read_call = d->io->plain_calls ? SHM_CALL_READ : SHM_CALL_PREAD;
 	job->write_call = d->io->plain_calls ? SHM_CALL_WRITE : SHM_CALL_PWRITE;
 	job->depth = e->spec.engine == ENGINE_IO_URING || e->spec.engine == ENGINE_LIBAIO ? (unsigned)e->spec.depth : 1;
@@ -213,6 +217,28 @@ begin_job(struct worker *w, const struct data_traits *traits)
 	tally_arm(&job->tally, w->shm, e->control, e->epoch, job->op);
 	if (job->read_percent > 0 || traits->seeks)
 		tally_also(&job->tally, OP_READ);
+}
+
+bool
+data_lay_out(struct worker *w)
+{
+	begin_job(w, &(const struct data_traits){ .write = false });
+	if (w->engine->spec.engine == ENGINE_NULL)
+		return true;
+	if (!layout_place(w) || !make_layout_data(w))
+		return false;
+	return w->engine->spec.files_per_worker > 1 ? file_set_make_filled(w) : layout_make_filled(w);
+}
+
+/* In the state that the phase needs. */
+static bool
+open_files(struct worker *w, const struct data_traits *traits)
+{
+	if (!traits->fresh && !make_layout_data(w))
+		return false;
+	if (w->engine->spec.files_per_worker > 1)
+		return traits->fresh ? file_set_open_fresh(w) : file_set_open_filled(w);
+	return traits->fresh ? layout_open_fresh(w) : layout_open_filled(w);
 }
 
 bool
@@ -226,22 +252,22 @@ data_arm(struct worker *w, const struct data_traits *traits)
 	if (!layout_place(w) || !check_alignment(w) || !make_slots(w))
 		return false;
 	snprintf(w->shm->file, sizeof(w->shm->file), "%s", null ? "(none)" : d->path);
-	if (!null && traits->fresh && !layout_open_fresh(w))
-		return false;
-	if (!null && !traits->fresh && (!make_layout_data(w) || !layout_open_filled(w)))
+	if (!null && !open_files(w, traits))
 		return false;
 	/* The pool may have moved to hold more. */
 	d->job.memory = d->job.write ? w->write_pool.memory : w->read_pool.memory;
 	if (!null && e->spec.prime && !traits->write && !prime(w))
 		return false;
 	set_order(w, traits);
+	if (e->spec.files_per_worker > 1)
+		file_set_begin(w);
 	return set_up_io(w);
 }
 
 /* --- running --------------------------------------------------------------------------------------------------------- */
 
-static void
-fail_io(struct worker *w)
+void
+data_fail_io(struct worker *w)
 {
 	const struct io_failure *f = &w->data.job.failure;
 
@@ -271,7 +297,7 @@ note_filled(struct worker *w)
 		length = done * w->engine->spec.record_size;
 	if (d->job.offsets.config.bound < length)
 		length = d->job.offsets.config.bound;
-	filled_add(&w->engine->filled, d->file, d->place.offset, d->place.offset + length);
+	layout_note_filled(w, length);
 }
 
 /* May something be timed after the last operation? */
@@ -347,6 +373,22 @@ timed_close(struct worker *w)
 	return 0;
 }
 
+/* All operations, and what is timed after them: its end, or 0 for that of the last operation. */
+static int64_t
+run_file(struct worker *w)
+{
+	struct data_state *d = &w->data;
+
+	d->io->run(&d->job);
+	if (io_failed(&d->job))
+		data_fail_io(w);
+	note_filled(w);
+
+	int64_t fsync_ns = timed_fsync(w);
+	int64_t close_ns = timed_close(w);
+	return LS_MAX(fsync_ns, close_ns);
+}
+
 void
 data_run(struct worker *w, const struct rusage *cpu)
 {
@@ -356,14 +398,10 @@ data_run(struct worker *w, const struct rusage *cpu)
 
 	t->cpu = *cpu;
 	d->dirty = d->job.write && d->job.fd >= 0;
+	d->step = "run";
 	tally_go(t, e->start_ns, e->spec.warmup, e->spec.time);
-	d->io->run(&d->job);
-	if (io_failed(&d->job))
-		fail_io(w);
-	note_filled(w);
 
-	int64_t fsync_ns = timed_fsync(w);
-	int64_t end_ns = LS_MAX(fsync_ns, timed_close(w));
+	int64_t end_ns = e->spec.files_per_worker > 1 ? file_set_run(w) : run_file(w);
 	/* Without a counted operation the end of the attempt is the only end there is. */
 	if (end_ns == 0 && t->end_ns == 0)
 		end_ns = io_now_ns();
@@ -377,6 +415,10 @@ data_flush(struct worker *w)
 
 	if (!d->dirty)
 		return;
+	if (w->engine->spec.files_per_worker > 1) {
+		file_set_flush(w);
+		return;
+	}
 	if (d->job.fd < 0) /* closed in the measured time */
 		d->job.fd = path_open(w->engine->config.run_dir_fd, d->path, O_RDWR, 0);
 	if (d->job.fd < 0)

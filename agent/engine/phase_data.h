@@ -23,8 +23,11 @@ struct data_traits {
 };
 
 /* The steps of struct phase_ops for a phase with these traits; false: failed, and the failure is noted. */
+bool data_lay_out(struct worker *w);
 bool data_arm(struct worker *w, const struct data_traits *traits);
 void data_run(struct worker *w, const struct rusage *cpu);
+/* The operation that ended the run is told as the worker's failure. */
+void data_fail_io(struct worker *w);
 void data_flush(struct worker *w);
 void data_disarm(struct worker *w);
 

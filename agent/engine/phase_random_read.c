@@ -10,6 +10,7 @@ arm(struct worker *w)
 }
 
 const struct phase_ops phase_ops_random_read = {
+	.lay_out = data_lay_out,
 	.arm = arm,
 	.run = data_run,
 	.disarm = data_disarm,

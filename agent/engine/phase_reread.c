@@ -8,6 +8,7 @@ arm(struct worker *w)
 }
 
 const struct phase_ops phase_ops_reread = {
+	.lay_out = data_lay_out,
 	.arm = arm,
 	.run = data_run,
 	.disarm = data_disarm,

@@ -21,15 +21,7 @@ progress_planned(const struct phase *p, const uint64_t *node_workers, size_t nod
 		return sat_mul(p->seeks, nodes);
 	if (p->amount > 0)
 		return sat_mul(p->amount, workers);
-	switch ((enum phase_layout)p->layout) {
-	case LAYOUT_WORKER:
-		return sat_mul(p->file_size, workers);
-	case LAYOUT_NODE:
-		return sat_mul(p->file_size, nodes);
-	case LAYOUT_SHARED:
-		return p->file_size;
-	}
-	return 0;
+	return phase_bytes_once(p, nodes, workers);
 }
 
 double

@@ -40,14 +40,18 @@ describe_data(const struct phase *spec, char *buf, size_t len)
 		[LAYOUT_WORKER] = "a file per worker",
 		[LAYOUT_NODE] = "a file per node",
 		[LAYOUT_SHARED] = "one file shared by all",
+		[LAYOUT_INTERLEAVED] = "one interleaved file",
 	};
 	char size[32];
 	char record[32];
 	char depth[32] = "";
+	char many[64] = "";
 
 	if (spec->engine != ENGINE_SYNC && spec->engine != ENGINE_NULL)
 		snprintf(depth, sizeof(depth), " depth %" PRIu64, spec->depth);
-	snprintf(buf, len, "%s of %s, records of %s, %s, %s%s%s", layouts[spec->layout],
+	if (spec->files_per_worker > 1)
+		snprintf(many, sizeof(many), "%" PRIu64 " files per worker", spec->files_per_worker);
+	snprintf(buf, len, "%s of %s, records of %s, %s, %s%s%s", many[0] != '\0' ? many : layouts[spec->layout],
 	    units_format_size(spec->file_size, size, sizeof(size)),
 	    units_format_size(spec->record_size, record, sizeof(record)), spec->direct ? "direct" : "buffered",
 	    field_enum_name(phase_engine_names, spec->engine), depth, spec->fsync ? ", flush timed" : "");

@@ -164,8 +164,18 @@ struct file_set {
 	uint64_t bytes;
 };
 
-/* Most of each kind of file; the kinds have names of their own and exist side by side. */
-enum set_kind { SET_WORKER = 0, SET_NODE, SET_SHARED, SET_PRIVATE_DIRS, SET_SHARED_DIR, SET_TREE, SET_COUNT };
+/* Most of each kind of file, first those of data; the kinds have names of their own and exist side by side. */
+enum set_kind {
+	SET_WORKER = 0,
+	SET_WORKER_MANY,
+	SET_NODE,
+	SET_SHARED,
+	SET_INTERLEAVED,
+	SET_PRIVATE_DIRS,
+	SET_SHARED_DIR,
+	SET_TREE,
+	SET_COUNT
+};
 
 static enum set_kind
 phase_set_kind(const struct phase *phase)
@@ -176,11 +186,13 @@ phase_set_kind(const struct phase *phase)
 		return phase->dirs == DIRS_SHARED ? SET_SHARED_DIR : SET_PRIVATE_DIRS;
 	switch ((enum phase_layout)phase->layout) {
 	case LAYOUT_WORKER:
-		return SET_WORKER;
+		return phase->files_per_worker > 1 ? SET_WORKER_MANY : SET_WORKER;
 	case LAYOUT_NODE:
 		return SET_NODE;
 	case LAYOUT_SHARED:
 		return SET_SHARED;
+	case LAYOUT_INTERLEAVED:
+		return SET_INTERLEAVED;
 	}
 	return SET_WORKER;
 }
@@ -254,7 +266,7 @@ job_footprint(const struct job *job, uint64_t node_count, uint64_t *out_bytes, u
 
 	for (enum set_kind kind = SET_WORKER; kind < SET_COUNT; kind++) {
 		size_t n = collect_sets(job, node_count, kind, sets);
-		bool data = kind == SET_WORKER || kind == SET_NODE || kind == SET_SHARED;
+		bool data = kind <= SET_INTERLEAVED;
 		struct file_set most = data ? staircase(sets, n) : largest(sets, n);
 
 		bytes = sat_add(bytes, most.bytes);

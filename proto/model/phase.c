@@ -28,6 +28,7 @@ const char *const phase_layout_names[] = {
 	[LAYOUT_WORKER] = "worker",
 	[LAYOUT_NODE] = "node",
 	[LAYOUT_SHARED] = "shared",
+	[LAYOUT_INTERLEAVED] = "interleaved",
 	NULL,
 };
 
@@ -185,6 +186,9 @@ validate_data(const struct phase *phase, struct ls_err *err)
 	if (phase->depth > 1 && phase->engine != ENGINE_IO_URING && phase->engine != ENGINE_LIBAIO)
 		return ls_err_set(err, LS_E_INVALID, "depth: %" PRIu64 " needs engine io_uring or libaio, not %s",
 		    phase->depth, field_enum_name(phase_engine_names, phase->engine));
+	if (phase->files_per_worker > 1 && phase->layout != LAYOUT_WORKER)
+		return ls_err_set(err, LS_E_INVALID, "files_per_worker: %" PRIu64 " need layout worker, not %s",
+		    phase->files_per_worker, field_enum_name(phase_layout_names, phase->layout));
 	return validate_direct(phase, err);
 }
 
@@ -247,18 +251,29 @@ phase_is_shifted(const struct phase *phase, uint64_t node_count)
 	return (kinds[phase->kind].groups & PHASE_SHIFTED) != 0 && phase->shift % node_count != 0;
 }
 
+static uint64_t
+records_of(const struct phase *phase)
+{
+	return phase->file_size / phase->record_size + (phase->file_size % phase->record_size != 0);
+}
+
+static enum ls_rc
+too_few_records(const struct phase *phase, uint64_t workers, struct ls_err *err)
+{
+	return ls_err_set(err, LS_E_RANGE,
+	    "file_size: %" PRIu64 " bytes are %" PRIu64 " records, too few for %" PRIu64 " workers that share the file",
+	    phase->file_size, records_of(phase), workers);
+}
+
 /* Part number part of parts of a file: whole records as evenly as they go, the first parts take one more. */
 static enum ls_rc
 place_segment(const struct phase *phase, uint64_t part, uint64_t parts, struct phase_place *out, struct ls_err *err)
 {
-	uint64_t records = phase->file_size / phase->record_size + (phase->file_size % phase->record_size != 0);
+	uint64_t records = records_of(phase);
 	uint64_t each, more, first, count;
 
 	if (records < parts)
-		return ls_err_set(err, LS_E_RANGE,
-		    "file_size: %" PRIu64 " bytes are %" PRIu64 " records, too few for %" PRIu64
-		    " workers that share the file",
-		    phase->file_size, records, parts);
+		return too_few_records(phase, parts, err);
 	each = records / parts;
 	more = records % parts;
 	first = part * each + LS_MIN(part, more);
@@ -267,6 +282,22 @@ place_segment(const struct phase *phase, uint64_t part, uint64_t parts, struct p
 	out->offset = first * phase->record_size;
 	/* only the last record of the file can be a short one */
 	out->length = first + count == records ? phase->file_size - out->offset : count * phase->record_size;
+	return LS_OK;
+}
+
+/* Each parts-th record, from number part on. */
+static enum ls_rc
+place_interleaved(const struct phase *phase, uint64_t part, uint64_t parts, struct phase_place *out, struct ls_err *err)
+{
+	uint64_t records = records_of(phase);
+
+	if (records < parts)
+		return too_few_records(phase, parts, err);
+	out->offset = part * phase->record_size;
+	out->step = parts * phase->record_size;
+	out->length = ((records - 1 - part) / parts + 1) * phase->record_size;
+	if ((records - 1) % parts == part) /* the last record of the file may be a short one */
+		out->length -= records * phase->record_size - phase->file_size;
 	return LS_OK;
 }
 
@@ -285,6 +316,7 @@ phase_place(const struct phase *phase, const uint64_t *node_workers, uint64_t no
 			first_rank = total;
 		total += node_workers[user];
 	}
+	place.step = phase->record_size;
 	if (node >= node_count || worker >= node_workers[node] || phase->record_size == 0)
 		return ls_err_set(err, LS_E_RANGE, "no worker %" PRIu64 " on node %" PRIu64, worker, node);
 
@@ -299,6 +331,9 @@ phase_place(const struct phase *phase, const uint64_t *node_workers, uint64_t no
 		break;
 	case LAYOUT_SHARED:
 		rc = place_segment(phase, first_rank + worker, total, &place, err);
+		break;
+	case LAYOUT_INTERLEAVED:
+		rc = place_interleaved(phase, first_rank + worker, total, &place, err);
 		break;
 	}
 	if (rc == LS_OK)
@@ -319,13 +354,20 @@ data_files(const struct phase *phase, uint64_t node_count, uint64_t total_worker
 {
 	switch ((enum phase_layout)phase->layout) {
 	case LAYOUT_WORKER:
-		return total_workers;
+		return sat_mul(total_workers, LS_MAX(phase->files_per_worker, (uint64_t)1));
 	case LAYOUT_NODE:
 		return node_count;
 	case LAYOUT_SHARED:
+	case LAYOUT_INTERLEAVED:
 		return 1;
 	}
 	return total_workers;
+}
+
+uint64_t
+phase_bytes_once(const struct phase *phase, uint64_t node_count, uint64_t total_workers)
+{
+	return sat_mul(data_files(phase, node_count, total_workers), phase->file_size);
 }
 
 void

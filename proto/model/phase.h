@@ -61,13 +61,14 @@ enum phase_group {
 
 /* Most phases over data are of one of these. */
 #define PHASE_DATA_ANY   (PHASE_DATA | PHASE_AMOUNT)
-#define PHASE_DATA_READ  (PHASE_DATA_ANY | PHASE_RAW)
+#define PHASE_DATA_READ  (PHASE_DATA_ANY | PHASE_RAW | PHASE_SHIFTED)
 #define PHASE_DATA_WRITE (PHASE_DATA_ANY | PHASE_RAW | PHASE_SYNCS)
 
 enum phase_layout {
 	LAYOUT_WORKER = 0,
 	LAYOUT_NODE,
-	LAYOUT_SHARED,
+	LAYOUT_SHARED,      /* in segments */
+	LAYOUT_INTERLEAVED, /* records in turn */
 };
 
 enum phase_engine {
@@ -184,12 +185,15 @@ bool phase_is_shifted(const struct phase *phase, uint64_t node_count);
 /*
  * Which part of which file belongs to a worker. rank counts all workers of the run, node by node; first_rank is that of
  * the node's first worker. Segments of a shared file are whole records, as even as they go: the first ones have one more.
+ * In an interleaved file record r belongs to rank r modulo all workers (IOR calls that strided).
  * Only the last record of a file can be short. With a shift both are those of the owner, as if it had the node's workers.
  */
 struct phase_place {
-	uint64_t file;   /* number of the file: rank (worker), owner (node), 0 (shared) */
+	uint64_t file;   /* number of the file: rank (worker), owner (node), 0 (shared, interleaved) */
 	uint64_t offset; /* first byte of the part */
-	uint64_t length; /* bytes of the part */
+	uint64_t length; /* bytes of the part; with files_per_worker of each file */
+	uint64_t
+	    step; /* from one record of the part to the next: record_size, or with interleaved that times all workers */
 };
 
 /*
@@ -199,6 +203,12 @@ struct phase_place {
  */
 enum ls_rc phase_place(const struct phase *phase, const uint64_t *node_workers, uint64_t node_count, uint64_t node,
     uint64_t worker, struct phase_place *out, struct ls_err *err) LS_MUST_CHECK;
+
+/*
+ * Bytes that the phase goes over when every worker does its part once; total_workers: over all nodes. For phases with data.
+ * Saturates at UINT64_MAX.
+ */
+uint64_t phase_bytes_once(const struct phase *phase, uint64_t node_count, uint64_t total_workers);
 
 /*
  * Bytes of the phase's files, all nodes together and rounded up to 4 KiB blocks, and how many files there are, whether

@@ -206,17 +206,9 @@ warn_one_machine(struct results *results)
 static double
 node_file_set(const struct phase *spec, uint64_t workers, size_t nodes)
 {
-	double size = (double)spec->file_size;
+	double all = (double)phase_bytes_once(spec, nodes, workers * nodes);
 
-	switch ((enum phase_layout)spec->layout) {
-	case LAYOUT_WORKER:
-		return size * (double)workers;
-	case LAYOUT_NODE:
-		return size;
-	case LAYOUT_SHARED:
-		return nodes > 0 ? size / (double)nodes : size;
-	}
-	return size;
+	return nodes > 0 ? all / (double)nodes : all;
 }
 
 static uint64_t

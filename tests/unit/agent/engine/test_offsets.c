@@ -95,6 +95,9 @@ static const struct order_case cases[] = {
 	    { { 0, 10, 0 }, { 10, 10, 0 }, { 0, 10, 1 }, { 10, 10, 1 }, { 0, 10, 2 } } },
 	{ "last one cut to the bound", { .base = 0, .length = 20, .record = 10, .bound = 13 }, 2,
 	    { { 0, 10, 0 }, { 10, 3, 0 } } },
+	{ "every third record of a file, the last one short",
+	    { .base = 10, .length = 27, .record = 10, .step = 30, .bound = 27, .first_round = 5 }, 3,
+	    { { 10, 10, 5 }, { 40, 10, 5 }, { 70, 7, 5 } } },
 	{ "beyond 4 GiB", { .base = 5ULL << 40, .length = 2 << 20, .record = 1 << 20, .bound = 2 << 20 }, 2,
 	    { { 5ULL << 40, 1 << 20, 0 }, { (5ULL << 40) + (1 << 20), 1 << 20, 0 } } },
 };

@@ -128,6 +128,9 @@ static const struct valid_case valid_cases[] = {
 	    "depth: 8 needs engine io_uring or libaio, not sync" },
 	{ "depth with null", DATA(MIB, 4096, .depth = 2, .engine = ENGINE_NULL), LS_E_INVALID,
 	    "depth: 2 needs engine io_uring or libaio, not null" },
+	{ "many files in one", DATA(MIB, 4096, .files_per_worker = 2, .layout = LAYOUT_NODE), LS_E_INVALID,
+	    "files_per_worker: 2 need layout worker, not node" },
+	{ "many files", DATA(MIB, 4096, .files_per_worker = 2), LS_OK, NULL },
 	{ "depth with io_uring", DATA(MIB, 4096, .depth = 8, .engine = ENGINE_IO_URING), LS_OK, NULL },
 	{ "depth with libaio", DATA(MIB, 4096, .depth = 8, .engine = ENGINE_LIBAIO), LS_OK, NULL },
 	{ "direct", DATA(MIB, 4096, .direct = true), LS_OK, NULL },
@@ -183,6 +186,73 @@ static const struct place_case place_cases[] = {
 	{ "shared, one worker", LAYOUT_SHARED, 1000, 999, { 0, 0, 1, 0 } },
 	{ "shared, huge", LAYOUT_SHARED, INT64_MAX, 1 << 30, { 7, 6, 5, 4 } },
 };
+
+/* Interleaved: each record of the file is where the rule says, none is left out. */
+struct interleaved_case {
+	const char *name;
+	uint64_t file_size, record_size;
+	uint64_t workers[4];
+};
+
+static const struct interleaved_case interleaved_cases[] = {
+	{ "records go up", 640, 64, { 1, 1, 2, 1 } },
+	{ "records do not go up", 13 * 64, 64, { 3, 1, 2, 1 } },
+	{ "short last record", 1000003, 4096, { 3, 2, 1, 7 } },
+	{ "IOR's odd size", 47008 * 31 + 1, 47008, { 2, 2, 2, 0 } },
+	{ "a byte each", 10, 1, { 4, 3, 2, 1 } },
+	{ "an idle node", 1000, 10, { 0, 4, 0, 3 } },
+	{ "one worker", 1000, 999, { 0, 0, 1, 0 } },
+};
+
+static void
+check_interleaved(const struct interleaved_case *c)
+{
+	struct phase p = { .kind = PHASE_WRITE,
+		.layout = LAYOUT_INTERLEAVED,
+		.file_size = c->file_size,
+		.record_size = c->record_size };
+	uint64_t total = c->workers[0] + c->workers[1] + c->workers[2] + c->workers[3];
+	uint64_t rank = 0, bytes = 0;
+	struct phase_place place;
+
+	for (uint64_t node = 0; node < 4; node++)
+		for (uint64_t w = 0; w < c->workers[node]; w++, rank++) {
+			uint64_t want = 0;
+			for (uint64_t r = rank; r * c->record_size < c->file_size; r += total)
+				want += LS_MIN(c->record_size, c->file_size - r * c->record_size);
+			assert_int_equal(phase_place(&p, c->workers, 4, node, w, &place, NULL), LS_OK);
+			assert_int_equal(place.file, 0);
+			assert_int_equal(place.offset, rank * c->record_size);
+			assert_int_equal(place.step, total * c->record_size);
+			if (place.length != want)
+				fail_msg("%s: rank %d has %llu bytes, wanted %llu", c->name, (int)rank,
+				    (unsigned long long)place.length, (unsigned long long)want);
+			bytes += place.length;
+		}
+	assert_int_equal(bytes, c->file_size);
+}
+
+static void
+test_interleaved_records_go_round_all_workers(void **state)
+{
+	static const uint64_t many[] = { 3, 2 };
+	struct phase huge = {
+		.kind = PHASE_READ, .layout = LAYOUT_INTERLEAVED, .file_size = INT64_MAX, .record_size = 1 << 30
+	};
+	struct phase_place a, b;
+	struct ls_err err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(interleaved_cases); i++)
+		check_interleaved(&interleaved_cases[i]);
+	assert_int_equal(phase_place(&huge, (uint64_t[]){ 1, 1 }, 2, 0, 0, &a, NULL), LS_OK);
+	assert_int_equal(phase_place(&huge, (uint64_t[]){ 1, 1 }, 2, 1, 0, &b, NULL), LS_OK);
+	assert_int_equal(a.length + b.length, INT64_MAX);
+	huge.file_size = 4ULL << 30;
+	assert_int_equal(phase_place(&huge, many, 2, 0, 0, &a, &err), LS_E_RANGE);
+	assert_string_equal(
+	    err.text, "file_size: 4294967296 bytes are 4 records, too few for 5 workers that share the file");
+}
 
 /* Parts of a file follow one another without a gap, begin at records and differ by one record at most. */
 static void
@@ -280,7 +350,7 @@ test_shifted_places_are_the_owners(void **state)
 	struct phase_place place, owners;
 
 	(void)state;
-	for (own.layout = LAYOUT_WORKER; own.layout <= LAYOUT_SHARED; own.layout++)
+	for (own.layout = LAYOUT_WORKER; own.layout <= LAYOUT_INTERLEAVED; own.layout++)
 		for (uint64_t node = 0; node < 3; node++)
 			for (uint64_t w = 0; w < 3; w++) {
 				p.layout = own.layout;
@@ -369,6 +439,7 @@ main(void)
 		cmocka_unit_test(test_title_is_the_name_or_the_kind),
 		cmocka_unit_test(test_parameters_apply_by_group),
 		cmocka_unit_test(test_validation_names_the_field),
+		cmocka_unit_test(test_interleaved_records_go_round_all_workers),
 		cmocka_unit_test(test_every_byte_has_one_worker),
 		cmocka_unit_test(test_every_byte_has_one_worker_whatever_the_numbers),
 		cmocka_unit_test(test_more_workers_than_records_is_an_error),
