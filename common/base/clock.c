@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static int64_t
@@ -54,4 +55,29 @@ ls_wall_format(struct ls_wall t, char *buf, size_t len)
 	}
 	snprintf(buf, len, "%s.%03dZ", date, (int)(below / NS_PER_MS));
 	return buf;
+}
+
+bool
+ls_wall_parse(const char *text, struct ls_wall *out)
+{
+	static const char form[] = "dddd-dd-ddTdd:dd:dd.dddZ";
+	struct tm tm = { 0 };
+	int ms;
+
+	if (strlen(text) != sizeof(form) - 1)
+		return false;
+	for (size_t i = 0; i < sizeof(form) - 1; i++)
+		if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+			return false;
+	/* NOLINTNEXTLINE(cert-err34-c): digits, as was seen */
+	if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%3d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min,
+		&tm.tm_sec, &ms) != 7)
+		return false;
+	if (tm.tm_year < 1970 || tm.tm_year > 2261 || tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 ||
+	    tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	out->ns = (int64_t)timegm(&tm) * NS_PER_S + ms * NS_PER_MS;
+	return true;
 }

@@ -5,6 +5,7 @@
 #ifndef LS_COMMON_BASE_CLOCK_H
 #define LS_COMMON_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,5 +32,8 @@ void ls_mono_sleep_until(struct ls_mono t);
 
 /* "2026-11-30T15:04:05.123Z" into buf (at least 32 bytes) and returns it. Any thread. */
 const char *ls_wall_format(struct ls_wall t, char *buf, size_t len);
+
+/* The reverse, fractions of a second down to ms; false, and *out as it was, for any other text. Any thread. */
+bool ls_wall_parse(const char *text, struct ls_wall *out);
 
 #endif

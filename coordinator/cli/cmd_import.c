@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/mem.h"
 #include "common/base/sink.h"
 #include "coordinator/cli/client.h"
 #include "coordinator/cli/cmd.h"
+#include "coordinator/cli/documents.h"
 #include "coordinator/cli/files.h"
 #include "coordinator/import/import.h"
 #include "proto/codec/json.h"
@@ -28,6 +30,23 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
+/* What lockstep itself wrote: a run of ours, or imports. */
+static enum ls_rc
+read_documents(const char *path, const char *text, size_t len, struct import_set *set, struct ls_err *err)
+{
+	struct document_list list;
+	enum ls_rc rc = documents_parse(text, len, path, &list, err);
+
+	for (size_t i = 0; rc == LS_OK && i < list.docs_count; i++) { /* their contents change hands */
+		set->docs = ls_grow(set->docs, set->count, sizeof(struct results *));
+		set->docs[set->count] = ls_malloc(sizeof(struct results));
+		*set->docs[set->count++] = list.docs[i];
+		field_struct_init(&results_desc, &list.docs[i]);
+	}
+	field_struct_fini(&document_list_desc, &list);
+	return rc;
+}
+
 static enum ls_rc
 read_file(const char *path, struct import_set *set, struct ls_err *err)
 {
@@ -37,7 +56,10 @@ read_file(const char *path, struct import_set *set, struct ls_err *err)
 
 	if (rc != LS_OK)
 		return rc;
-	rc = import_read(path, text, len, set, err);
+	if (document_in_text(text))
+		rc = read_documents(path, text, len, set, err);
+	else
+		rc = import_read(path, text, len, set, err);
 	free(text);
 	return rc;
 }
@@ -69,10 +91,21 @@ write_documents(const struct import_set *set, const char *path, struct ls_err *e
 static void
 say(const struct results *doc)
 {
+	if (doc->run.origin == NULL) {
+		fprintf(stderr, "%s: %s, %s: %zu results\n", doc->run.id, doc->run.name,
+		    doc->run.started_at != NULL ? doc->run.started_at : "?", doc->phases_count);
+		return;
+	}
 	fprintf(stderr, "%s:%llu: %s, %s: %zu results\n", doc->run.origin->file,
 	    (unsigned long long)doc->run.origin->first_line, doc->run.name, doc->run.origin->format, doc->phases_count);
 	for (size_t w = 0; w < doc->run.warnings_count; w++)
 		fprintf(stderr, "  ! %s\n", doc->run.warnings[w]);
+}
+
+static const char *
+doc_known(const struct results *doc)
+{
+	return doc->run.origin != NULL ? " was imported before: it counts once" : " is here already: it counts once";
 }
 
 /* Each document to lockstepd's store; the ids go to standard output. */
@@ -94,7 +127,7 @@ keep_documents(const struct cli *cli, const struct import_set *set, struct ls_er
 		if (rc != LS_OK)
 			break;
 		say(set->docs[i]);
-		printf("%s%s\n", set->docs[i]->run.id, known ? " was imported before: it counts once" : "");
+		printf("%s%s\n", set->docs[i]->run.id, known ? doc_known(set->docs[i]) : "");
 	}
 	client_close(client);
 	return rc;
@@ -110,6 +143,11 @@ run_import(const struct cli *cli, const void *opaque, const struct option_texts 
 
 	for (size_t i = 0; i < words->count && rc == LS_OK; i++)
 		rc = read_file(words->items[i], &set, &err);
+	for (size_t i = 0; i < set.count && rc == LS_OK && options->together; i++)
+		if (set.docs[i]->run.origin == NULL)
+			rc = ls_err_set(&err, LS_E_INVALID,
+			    "run %s was measured by lockstep: --together joins what other tools measured",
+			    set.docs[i]->run.id);
 	if (rc == LS_OK && options->together)
 		rc = import_join(&set, &err);
 	if (rc == LS_OK && options->json == NULL)
@@ -124,7 +162,7 @@ run_import(const struct cli *cli, const void *opaque, const struct option_texts 
 
 const struct cmd cmd_import = {
 	.name = "import",
-	.summary = "turn output of fio, bonnie++, iozone, IOR, mdtest or elbencho into results",
+	.summary = "take in output of fio, bonnie++, iozone, IOR, mdtest or elbencho, or an exported run",
 	.synopsis = "[--json FILE] [--together] FILE...",
 	.help = "Reads files of other tools' output without being told what they are, several runs in one file and "
 		"text around "
@@ -136,9 +174,11 @@ const struct cmd cmd_import = {
 		"and what is "
 		"lost.\n"
 		"What cannot be read is refused with file, line and reason; then nothing is kept.\n"
+		"A file that \"lockstep export\" wrote is taken in whole, under its own id, with tags and note.\n"
 		"\n"
 		"examples:\n"
 		"  lockstep import bonnie.csv\n"
+		"  lockstep import run.json\n"
 		"  lockstep import --json - fio-output.txt\n"
 		"  lockstep import --together a.txt b.txt c.txt",
 	.options = rows,

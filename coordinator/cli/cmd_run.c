@@ -14,6 +14,7 @@
 #include "coordinator/cli/jobs.h"
 #include "coordinator/cli/local.h"
 #include "coordinator/cli/output.h"
+#include "proto/model/label.h"
 
 extern const struct cmd cmd_run;
 
@@ -23,7 +24,8 @@ extern const struct cmd cmd_run;
 
 struct run_options {
 	const char *path, *nodes, *json, *format;
-	struct option_texts set;
+	const char *note;
+	struct option_texts set, tags;
 	uint64_t workers, repeat, local;
 	int64_t wait_ns;
 	bool detach, no_tty, quiet;
@@ -39,6 +41,8 @@ static const struct option_row rows[] = {
 	{ "repeat", 'r', OPTION_COUNT, O(repeat), "N", "run the list of phases so often", 1, 10000 },
 	{ "set", 's', OPTION_TEXTS, O(set), "KEY=VALUE",
 	    "change a value of the job, such as phases.file_size=1GiB; may be repeated", 0, 0 },
+	{ "tag", 't', OPTION_TEXTS, O(tags), "TAG", "a tag of the run, see lockstep tag; may be repeated", 0, 0 },
+	{ "note", 0, OPTION_TEXT, O(note), "TEXT", "a note on the run, see lockstep note", 0, 0 },
 	{ "json", 'j', OPTION_TEXT, O(json), "FILE", "write the results document there", 0, 0 },
 	{ "format", 'f', OPTION_TEXT, O(format), "FORMAT", "of the report on standard output: text, json or csv", 0,
 	    0 },
@@ -78,6 +82,9 @@ check_options(struct run *run)
 	if (options->detach && (options->json != NULL || options->format != NULL))
 		return cli_fail(CLI_USAGE, "run: --detach does not wait for results: use lockstep report later");
 	if (output_format(options->format != NULL ? options->format : "text", &run->format, &err) != LS_OK)
+		return cli_fail(CLI_USAGE, "run: %s", err.text);
+	if (label_check((char *const *)(uintptr_t)options->tags.items, options->tags.count, options->note, &err) !=
+	    LS_OK)
 		return cli_fail(CLI_USAGE, "run: %s", err.text);
 	if (options->json != NULL && file_check_writable(options->json, &err) != LS_OK)
 		return cli_fail(CLI_USAGE, "run: --json: %s", err.text);
@@ -161,6 +168,9 @@ submit(struct run *run, struct ls_err *err)
 	if (run->local != NULL && ask.wait_ns == 0)
 		ask.wait_ns = LOCAL_WAIT_NS;
 	ask.watch = !run->options->detach;
+	ask.tags = (char **)(uintptr_t)run->options->tags.items;
+	ask.tags_count = run->options->tags.count;
+	ask.note = (char *)(uintptr_t)run->options->note;
 	return client_send(run->client, MSG_SUBMIT, &ask, err);
 }
 
@@ -224,7 +234,7 @@ report(struct run *run)
 	char *text;
 	size_t len;
 
-	enum ls_rc rc = client_export(run->client, run->result.run, &text, &len, &err);
+	enum ls_rc rc = client_export(run->client, run->result.run, false, &text, &len, &err);
 	if (rc != LS_OK)
 		return cli_fail(CLI_FAILED, "results of run %s: %s", run->result.run, err.text);
 	rc = results_parse(text, len, run->result.run, &results, &err);

@@ -32,7 +32,7 @@ load_run(const struct cli *cli, const char *what, struct document_list *out, str
 
 	if (rc != LS_OK)
 		return rc;
-	rc = client_export(client, what, &text, &len, err);
+	rc = client_export(client, what, false, &text, &len, err);
 	client_close(client);
 	if (rc != LS_OK)
 		return rc;
@@ -81,9 +81,16 @@ is_document(const char *text)
 	return text[strspn(text, " \t\r\n")] == '{' && schema != NULL && schema - text < SCHEMA_WITHIN;
 }
 
-static enum ls_rc
-parse_text(const char *text, size_t len, const char *what, struct document_list *out, struct ls_err *err)
+bool
+document_in_text(const char *text)
 {
+	return text[strspn(text, " \t\r\n")] == '[' || is_document(text);
+}
+
+enum ls_rc
+documents_parse(const char *text, size_t len, const char *what, struct document_list *out, struct ls_err *err)
+{
+	field_struct_init(&document_list_desc, out);
 	if (text[strspn(text, " \t\r\n")] == '[')
 		return parse_list(text, what, out, err);
 	if (!is_document(text))
@@ -138,7 +145,7 @@ load_file(const char *file, const char *which, struct document_list *out, struct
 
 	if (rc != LS_OK)
 		return rc;
-	rc = parse_text(text, len, file, out, err);
+	rc = documents_parse(text, len, file, out, err);
 	free(text);
 	if (rc == LS_OK && which != NULL)
 		rc = pick(file, which, out, err);

@@ -27,6 +27,13 @@ enum ls_rc documents_load(
 enum cli_exit documents_report(
     const struct cli *cli, const char *what, const struct report_format *format, const char *output);
 
+/* Is that text a results document or a list of them, and not the output of another tool? By its beginning. */
+bool document_in_text(const char *text);
+
+/* Documents of a text of either kind. what: its name. *out, also on error, is ended as above. Errors: LS_E_INVALID, LS_E_RANGE. */
+enum ls_rc documents_parse(
+    const char *text, size_t len, const char *what, struct document_list *out, struct ls_err *err) LS_MUST_CHECK;
+
 /* The name of a document's run without the name of the tool before it ("iozone: ext2" is "ext2"). Borrowed from doc. */
 const char *document_short_name(const struct results *doc);
 

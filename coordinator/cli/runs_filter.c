@@ -46,7 +46,7 @@ parse_time(const char *option, const char *text, struct ls_wall now, char *out, 
 enum ls_rc
 runs_filter_parse(const struct runs_wanted *wanted, struct ls_wall now, struct runs_filter *out, struct ls_err *err)
 {
-	struct runs_filter f = { .name = wanted->name, .state = -1 };
+	struct runs_filter f = { .name = wanted->name, .state = -1, .tag = wanted->tag, .volume = wanted->volume };
 
 	if (wanted->state != NULL) {
 		f.state = field_enum_value(run_state_names, wanted->state);
@@ -61,12 +61,32 @@ runs_filter_parse(const struct runs_wanted *wanted, struct ls_wall now, struct r
 	return rc;
 }
 
+static bool
+has_tag(const struct run_row *run, const char *pattern)
+{
+	for (size_t i = 0; i < run->tags_count; i++)
+		if (fnmatch(pattern, run->tags[i], 0) == 0)
+			return true;
+	return false;
+}
+
+/* The path itself or a directory above it. */
+static bool
+lies_on(const char *path, const char *volume)
+{
+	return path != NULL && path[0] != '\0' && fnmatch(volume, path, FNM_LEADING_DIR) == 0;
+}
+
 bool
 runs_filter_keeps(const struct runs_filter *f, const struct run_row *run)
 {
 	const char *at = run->started_at == NULL ? "" : run->started_at;
 
 	if (f->name != NULL && fnmatch(f->name, run->name, 0) != 0)
+		return false;
+	if (f->tag != NULL && !has_tag(run, f->tag))
+		return false;
+	if (f->volume != NULL && !lies_on(run->path, f->volume))
 		return false;
 	if (f->state >= 0 && run->state != f->state)
 		return false;

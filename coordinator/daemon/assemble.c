@@ -9,6 +9,7 @@
 #include "common/base/mem.h"
 #include "common/base/units.h"
 #include "common/base/version.h"
+#include "coordinator/daemon/store/labels.h"
 #include "coordinator/daemon/store/records.h"
 #include "proto/model/aggregate.h"
 #include "proto/codec/json.h"
@@ -243,17 +244,15 @@ read_document(struct store *store, const char *run, struct results *out, struct 
 	return rc;
 }
 
-enum ls_rc
-assemble_run(struct store *store, const char *run, struct results *out, struct ls_err *err)
+/* Its own numbers, from the rows. */
+static enum ls_rc
+assemble_own(struct store *store, const char *run, struct results *out, struct ls_err *err)
 {
 	struct source s = { .store = store, .run = run };
 	struct store_run row = { 0 };
 	struct results r;
-	enum ls_rc rc = read_document(store, run, out, err);
+	enum ls_rc rc = store_get_run(store, run, &row, err);
 
-	if (rc != LS_E_NOTFOUND)
-		return rc;
-	rc = store_get_run(store, run, &row, err);
 	if (rc != LS_OK)
 		return rc;
 	field_struct_init(&results_desc, &r);
@@ -286,6 +285,53 @@ out:
 	}
 	*out = r;
 	return LS_OK;
+}
+
+/* What the store says of tags and note is the truth: they may have changed since a document was written. */
+static enum ls_rc
+put_labels(struct store *store, const char *run, struct results *out, struct ls_err *err)
+{
+	struct store_run row = { 0 };
+	struct run_info *info = &out->run;
+	enum ls_rc rc = store_get_run(store, run, &row, err);
+
+	if (rc != LS_OK)
+		return rc;
+	for (size_t i = 0; i < info->tags_count; i++)
+		free(info->tags[i]);
+	free(info->tags);
+	info->tags = NULL;
+	info->tags_count = 0;
+	set_str(&info->note, row.note);
+	store_run_fini(&row);
+	return store_get_tags(store, run, &info->tags, &info->tags_count, err);
+}
+
+static enum ls_rc
+assemble(struct store *store, const char *run, struct results *out, struct ls_err *err)
+{
+	enum ls_rc rc = read_document(store, run, out, err);
+
+	if (rc == LS_E_NOTFOUND)
+		rc = assemble_own(store, run, out, err);
+	if (rc != LS_OK)
+		return rc;
+	rc = put_labels(store, run, out, err);
+	if (rc != LS_OK)
+		field_struct_fini(&results_desc, out);
+	return rc;
+}
+
+enum ls_rc
+assemble_run(struct store *store, const char *run, struct results *out, struct ls_err *err)
+{
+	enum ls_rc rc = store_view_begin(store, err);
+
+	if (rc != LS_OK)
+		return rc;
+	rc = assemble(store, run, out, err);
+	store_view_end(store);
+	return rc;
 }
 
 static double

@@ -12,6 +12,7 @@
 #include "coordinator/daemon/store/store.h"
 
 struct collector;
+struct history;
 
 struct daemon {
 	const struct lockstepd_config *config;
@@ -32,6 +33,7 @@ struct daemon {
 	struct run *runs;           /* list in the order of the queue; ended ones stay until their last write */
 	struct run *active;
 	struct collector *collector;
+	struct history *history;
 	char boot_id[64];
 	bool stopping; /* nothing new is begun */
 };

@@ -33,6 +33,8 @@ static const struct dispatch_row rows[] = {
 	{ MSG_NODES, SESSION_OPERATOR, operator_on_nodes },
 	{ MSG_EXPORT, SESSION_OPERATOR, operator_on_export },
 	{ MSG_IMPORT, SESSION_OPERATOR, operator_on_import },
+	{ MSG_TAG, SESSION_OPERATOR, operator_on_tag },
+	{ MSG_REMOVE, SESSION_OPERATOR, operator_on_remove },
 };
 
 const struct dispatch_row *

@@ -6,8 +6,10 @@
 
 #include "common/base/mem.h"
 #include "coordinator/daemon/assemble.h"
+#include "coordinator/daemon/history.h"
 #include "coordinator/daemon/run.h"
 #include "proto/codec/json.h"
+#include "proto/model/label.h"
 
 void
 operator_done(struct session *s, enum done_outcome outcome, const char *text)
@@ -19,8 +21,8 @@ operator_done(struct session *s, enum done_outcome outcome, const char *text)
 }
 
 /* An answer is under way: the next request has to wait. */
-static enum ls_rc
-begin(struct session *s, struct ls_err *err)
+enum ls_rc
+operator_begin(struct session *s, struct ls_err *err)
 {
 	if (s->busy)
 		return ls_err_set(err, LS_E_PROTO, "one request at a time: the answer to the last one has not ended");
@@ -44,12 +46,13 @@ operator_on_submit(struct session *s, void *body, struct ls_mono received, struc
 	struct msg_submit *m = body;
 	struct run *run = NULL;
 	struct ls_err why = { 0 };
-	enum ls_rc rc = begin(s, err);
+	enum ls_rc rc = operator_begin(s, err);
 
 	(void)received;
 	if (rc != LS_OK)
 		return rc;
-	if (run_submit(s->daemon, &m->job, m->wait_ns, m->check_only, &run, &why) != LS_OK) {
+	if (label_check(m->tags, m->tags_count, m->note, &why) != LS_OK ||
+	    run_submit(s->daemon, &m->job, m->wait_ns, m->check_only, &run, &why) != LS_OK) {
 		operator_done(s, DONE_REFUSED, why.text);
 		return LS_OK;
 	}
@@ -57,6 +60,7 @@ operator_on_submit(struct session *s, void *body, struct ls_mono received, struc
 		struct msg_submitted submitted = { .run = (char *)(uintptr_t)run_id(run), .ahead = run_ahead(run) };
 
 		session_send(s, MSG_SUBMITTED, &submitted);
+		history_label_new(s->daemon, run_id(run), m);
 	}
 	if (m->watch || m->check_only)
 		run_watch(run, s, false);
@@ -79,7 +83,9 @@ struct lookup {
 	uint64_t session;
 	enum find_purpose purpose;
 	char *prefix; /* NULL: the newest */
+	char *node;   /* of a list: only runs with it; NULL: all */
 	uint64_t limit;
+	bool summary; /* of a document: without what is long */
 	struct store_run row;
 	struct store_run *rows;
 	size_t count;
@@ -108,6 +114,7 @@ lookup_free(struct lookup *l)
 		store_run_fini(&l->rows[i]);
 	free(l->rows);
 	free(l->prefix);
+	free(l->node);
 	free(l->text);
 	free(l);
 }
@@ -124,10 +131,33 @@ find_work(void *arg)
 	free(id);
 }
 
-static struct run_row
-row_of(const struct store_run *r, const struct run *live, char *stamp, size_t len)
+/* The tags of a row, "a,b", one by one. */
+static void
+split_tags(const char *all, char ***out, size_t *count)
 {
-	return (struct run_row){
+	*out = NULL;
+	*count = 0;
+	for (const char *p = all; p != NULL && *p != '\0';) {
+		size_t n = strcspn(p, ",");
+
+		*out = ls_grow(*out, *count, sizeof(**out));
+		(*out)[(*count)++] = ls_strndup(p, n);
+		p += n + (p[n] == ',');
+	}
+}
+
+void
+operator_row_fini(struct run_row *row)
+{
+	for (size_t i = 0; i < row->tags_count; i++)
+		free(row->tags[i]);
+	free(row->tags);
+}
+
+struct run_row
+operator_row(const struct store_run *r, const struct run *live, char *stamp, size_t len)
+{
+	struct run_row row = {
 		.id = r->id,
 		.name = r->name,
 		.state = (int)(live != NULL ? run_state(live) : r->state),
@@ -137,7 +167,12 @@ row_of(const struct store_run *r, const struct run *live, char *stamp, size_t le
 		.nodes = r->node_count,
 		.phases_done = r->phases_done,
 		.phases_total = r->phases_total,
+		.path = r->path,
+		.note = r->note,
 	};
+
+	split_tags(r->tags, &row.tags, &row.tags_count);
+	return row;
 }
 
 /* A run that is not in memory has ended: watching it is its end. */
@@ -207,7 +242,7 @@ operator_on_watch(struct session *s, void *body, struct ls_mono received, struct
 {
 	const struct msg_watch *m = body;
 	struct run *run;
-	enum ls_rc rc = begin(s, err);
+	enum ls_rc rc = operator_begin(s, err);
 
 	(void)received;
 	if (rc != LS_OK)
@@ -238,7 +273,7 @@ operator_on_abort(struct session *s, void *body, struct ls_mono received, struct
 	/* It ended meanwhile: done is on its way. */
 	if (s->busy && s->watched != NULL && strncmp(run_id(s->watched), m->run, strlen(m->run)) == 0)
 		return LS_OK;
-	rc = begin(s, err);
+	rc = operator_begin(s, err);
 	if (rc != LS_OK)
 		return rc;
 	if (run == NULL) {
@@ -257,7 +292,9 @@ list_work(void *arg)
 {
 	struct lookup *l = arg;
 
-	l->rc = store_list_runs(l->daemon->store_reader, l->limit, false, false, &l->rows, &l->count, &l->err);
+	const struct store_wanted wanted = { .limit = l->limit, .node = l->node };
+
+	l->rc = store_list_runs(l->daemon->store_reader, &wanted, &l->rows, &l->count, &l->err);
 }
 
 static void
@@ -269,10 +306,11 @@ list_done(void *arg)
 	if (s != NULL && !l->daemon->stopping) {
 		for (size_t i = 0; i < l->count; i++) {
 			char stamp[40];
-			struct msg_listed m = { .run = row_of(&l->rows[i], run_find(l->daemon, l->rows[i].id), stamp,
-						    sizeof(stamp)) };
+			struct msg_listed m = { .run = operator_row(&l->rows[i], run_find(l->daemon, l->rows[i].id),
+						    stamp, sizeof(stamp)) };
 
 			session_send(s, MSG_LISTED, &m);
+			operator_row_fini(&m.run);
 		}
 		operator_done(s, l->rc == LS_OK ? DONE_OK : DONE_FAILED, l->rc == LS_OK ? NULL : l->err.text);
 	}
@@ -284,13 +322,14 @@ operator_on_list(struct session *s, void *body, struct ls_mono received, struct 
 {
 	const struct msg_list *m = body;
 	struct lookup *l;
-	enum ls_rc rc = begin(s, err);
+	enum ls_rc rc = operator_begin(s, err);
 
 	(void)received;
 	if (rc != LS_OK)
 		return rc;
 	l = lookup_new(s, NULL);
 	l->limit = m->limit;
+	l->node = ls_strdup(m->node);
 	daemon_read(s->daemon, list_work, list_done, l);
 	return LS_OK;
 }
@@ -300,7 +339,7 @@ operator_on_nodes(struct session *s, void *body, struct ls_mono received, struct
 {
 	const struct msg_nodes *m = body;
 	const struct registry *r = &s->daemon->registry;
-	enum ls_rc rc = begin(s, err);
+	enum ls_rc rc = operator_begin(s, err);
 
 	(void)received;
 	if (rc != LS_OK)
@@ -330,6 +369,8 @@ export_work(void *arg)
 	free(id);
 	if (l->rc != LS_OK)
 		return;
+	if (l->summary)
+		results_drop_bulk(&results);
 	l->text = json_encode_struct(&results_desc, &results, false, &l->len);
 	field_struct_fini(&results_desc, &results);
 }
@@ -356,11 +397,14 @@ enum ls_rc
 operator_on_export(struct session *s, void *body, struct ls_mono received, struct ls_err *err)
 {
 	const struct msg_export *m = body;
-	enum ls_rc rc = begin(s, err);
+	struct lookup *l;
+	enum ls_rc rc = operator_begin(s, err);
 
 	(void)received;
 	if (rc != LS_OK)
 		return rc;
-	daemon_read(s->daemon, export_work, export_done, lookup_new(s, m->run));
+	l = lookup_new(s, m->run);
+	l->summary = m->summary;
+	daemon_read(s->daemon, export_work, export_done, l);
 	return LS_OK;
 }

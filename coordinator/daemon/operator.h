@@ -15,6 +15,20 @@ enum ls_rc operator_on_list(struct session *s, void *body, struct ls_mono receiv
 enum ls_rc operator_on_nodes(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
 enum ls_rc operator_on_export(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
 enum ls_rc operator_on_import(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
+enum ls_rc operator_on_tag(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
+enum ls_rc operator_on_remove(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
+
+/* A request came: until operator_done the next one has to wait. Errors: LS_E_PROTO when one is under way. */
+enum ls_rc operator_begin(struct session *s, struct ls_err *err) LS_MUST_CHECK;
+
+/*
+ * A row of the list of runs; live: the run in memory, if it is. Borrows from all three but for its tags, which operator_row_fini
+ * frees. stamp: room for a time.
+ */
+struct store_run;
+struct run;
+struct run_row operator_row(const struct store_run *stored, const struct run *live, char *stamp, size_t len);
+void operator_row_fini(struct run_row *row);
 
 /* The end of an answer: the session is free for the next request. text may be NULL. */
 void operator_done(struct session *s, enum done_outcome outcome, const char *text);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "coordinator/daemon/history.h"
 #include "coordinator/daemon/run_int.h"
 #include "coordinator/daemon/watch.h"
 
@@ -395,6 +396,7 @@ run_act_end(struct run *run)
 	ls_log(LS_LOG_INFO, "run over", "run=%s state=%s phases=%llu stale=%llu", run->id,
 	    run_state_names[run->verdict], (unsigned long long)run->phases_done, (unsigned long long)run->stale);
 	run_save(run);
+	history_run_over(d);
 	if (d->active == run) {
 		d->active = NULL;
 		loop_defer(d->loop, start_next, d);

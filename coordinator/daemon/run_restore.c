@@ -189,9 +189,10 @@ restore_one(struct daemon *d, const struct store_run *row)
 enum ls_rc
 run_restore_all(struct daemon *d, struct ls_err *err)
 {
+	const struct store_wanted wanted = { .only_live = true, .with_texts = true };
 	struct store_run *rows = NULL;
 	size_t count = 0;
-	enum ls_rc rc = store_list_runs(d->store, 0, true, true, &rows, &count, err);
+	enum ls_rc rc = store_list_runs(d->store, &wanted, &rows, &count, err);
 
 	if (rc != LS_OK)
 		return rc;

@@ -11,6 +11,7 @@
 #include "common/base/mem.h"
 #include "common/svc/svc.h"
 #include "coordinator/daemon/collect.h"
+#include "coordinator/daemon/history.h"
 #include "coordinator/daemon/run.h"
 #include "coordinator/daemon/session.h"
 #include "proto/codec/msg.h"
@@ -179,6 +180,8 @@ server_open(const struct lockstepd_config *config, struct daemon **out, struct l
 		rc = run_restore_all(d, err);
 	}
 	if (rc == LS_OK)
+		history_new(d);
+	if (rc == LS_OK)
 		rc = open_listeners(d, err);
 	if (rc != LS_OK) {
 		server_close(d);
@@ -202,6 +205,7 @@ server_close(struct daemon *d)
 	offload_free(d->writer);
 	offload_free(d->reader);
 	run_free_all(d);
+	history_free(d->history);
 	collector_free(d->collector);
 	loop_free(d->loop);
 	tls_ctx_free(d->tls);

@@ -399,6 +399,16 @@ make_means(struct comparison *c)
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static void
+copy_labels(struct compare_group *group, const struct run_info *run)
+{
+	if (run->tags_count > 0)
+		group->tags = ls_calloc(run->tags_count, sizeof(*group->tags));
+	for (size_t i = 0; i < run->tags_count; i++)
+		group->tags[group->tags_count++] = ls_strdup(run->tags[i]);
+	group->note = ls_strdup(run->note);
+}
+
+static void
 make_groups(struct comparison *c, const struct compare_side *sides, size_t count)
 {
 	c->groups = ls_calloc(count, sizeof(*c->groups));
@@ -411,6 +421,7 @@ make_groups(struct comparison *c, const struct compare_side *sides, size_t count
 		group->nodes = sides[g].runs[0]->nodes_count;
 		group->about = ls_asprintf("%s, %s, %s", run->name, field_enum_name(run_state_names, run->state),
 		    run->started_at != NULL ? run->started_at : "start not known");
+		copy_labels(group, run);
 		for (size_t r = 0; r < sides[g].count; r++) {
 			group->runs = ls_grow(group->runs, group->runs_count, sizeof(*group->runs));
 			group->runs[group->runs_count++] = ls_strdup(sides[g].runs[r]->run.id);

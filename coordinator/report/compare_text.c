@@ -290,6 +290,21 @@ verdicts(const struct view *v)
 			verdict_line(v, &c->rows[r], &c->rows[r].ratios[i]);
 }
 
+/* What people say of a side's first run, under it. */
+static void
+side_labels(const struct compare_group *group, struct sink *out)
+{
+	struct sink text = { 0 };
+
+	for (size_t i = 0; i < group->tags_count; i++)
+		sink_printf(&text, "%s%s", i == 0 ? "tags " : ", ", group->tags[i]);
+	if (group->note != NULL && group->note[0] != '\0')
+		sink_printf(&text, "%snote: %s", text.len > 0 ? "; " : "", group->note);
+	if (text.text != NULL)
+		text_wrap(out, "        ", "%s", text.text);
+	sink_free(&text);
+}
+
 static void
 sides(const struct comparison *c, struct sink *out)
 {
@@ -301,6 +316,7 @@ sides(const struct comparison *c, struct sink *out)
 		text_wrap(out, prefix, "%s; %zu node%s, %zu repeat%s; run %s%s", group->about, (size_t)group->nodes,
 		    group->nodes == 1 ? "" : "s", (size_t)group->repeats, group->repeats == 1 ? "" : "s",
 		    group->runs[0], group->runs_count > 1 ? " and others" : "");
+		side_labels(group, out);
 	}
 }
 

@@ -96,6 +96,20 @@ skew_fact(struct sink *out, const struct results *results)
 }
 
 static void
+label_facts(struct sink *out, const struct run_info *run)
+{
+	struct sink tags = { 0 };
+
+	if (run->note != NULL && run->note[0] != '\0')
+		fact(out, "note", run->note);
+	for (size_t i = 0; i < run->tags_count; i++)
+		sink_printf(&tags, "%s%s", i > 0 ? ", " : "", run->tags[i]);
+	if (tags.text != NULL)
+		fact(out, "tags", tags.text);
+	sink_free(&tags);
+}
+
+static void
 head(struct sink *out, const struct results *results)
 {
 	const struct run_info *run = &results->run;
@@ -114,6 +128,7 @@ head(struct sink *out, const struct results *results)
 		sink_printf(out, "</p>\n");
 	}
 	sink_printf(out, "<dl class=facts>\n");
+	label_facts(out, run);
 	snprintf(text, sizeof(text), "%.40s, took %s", run->started_at == NULL ? "n/a" : run->started_at,
 	    text_duration(run->duration_ns, took, sizeof(took)));
 	fact(out, "started", text);

@@ -108,6 +108,22 @@ all_warnings(struct sink *out, const struct results *results)
 }
 
 static void
+labels(struct sink *out, const struct run_info *run)
+{
+	for (size_t i = 0; i < run->tags_count; i++) {
+		sink_printf(out, i == 0 ? "\nTags: " : ", ");
+		markdown_text(out, run->tags[i]);
+	}
+	if (run->tags_count > 0)
+		sink_printf(out, ".\n");
+	if (run->note != NULL && run->note[0] != '\0') {
+		sink_printf(out, "\nNote: ");
+		markdown_text(out, run->note);
+		sink_printf(out, "\n");
+	}
+}
+
+static void
 facts(struct sink *out, const struct results *results)
 {
 	const struct run_info *run = &results->run;
@@ -125,6 +141,7 @@ facts(struct sink *out, const struct results *results)
 		sink_printf(out, "; measured by %s %s, imported.\n", run->origin->tool, report_version(results));
 	else
 		sink_printf(out, "; lockstep %s (%s).\n", or_na(run->lockstep.version), or_na(run->lockstep.build));
+	labels(out, run);
 	if (run->reason != NULL && run->reason[0] != '\0') {
 		sink_printf(out, "\n**");
 		markdown_text(out, run->reason);

@@ -97,6 +97,7 @@ header(struct sink *out, const struct results *results)
 	text_wrap(out, "run     ", "%s, %s", run->id, field_enum_name(run_state_names, run->state));
 	if (run->reason != NULL && run->reason[0] != '\0')
 		text_wrap(out, "reason  ", "%s", run->reason);
+	text_labels(out, run);
 	text_warnings(out, "", run->warnings, run->warnings_count);
 	text_wrap(out, "job     ", "%s, started %s, took %s; lockstepd %s (%s)", run->name, or_na(run->started_at),
 	    text_duration(run->duration_ns, took, sizeof(took)), or_na(run->lockstep.version),

@@ -138,3 +138,17 @@ text_duration(int64_t ns, char *buf, size_t len)
 		units_format_duration(ns, buf, len);
 	return buf;
 }
+
+void
+text_labels(struct sink *out, const struct run_info *run)
+{
+	struct sink tags = { 0 };
+
+	for (size_t i = 0; i < run->tags_count; i++)
+		sink_printf(&tags, "%s%s", i > 0 ? ", " : "", run->tags[i]);
+	if (tags.text != NULL)
+		text_wrap(out, "tags    ", "%s", tags.text);
+	if (run->note != NULL && run->note[0] != '\0')
+		text_wrap(out, "note    ", "%s", run->note);
+	sink_free(&tags);
+}

@@ -39,6 +39,7 @@ header(struct sink *out, const struct results *results)
 	    field_enum_name(run_state_names, run->state));
 	if (run->reason != NULL && run->reason[0] != '\0')
 		text_wrap(out, "reason  ", "%s", run->reason);
+	text_labels(out, run);
 	text_warnings(out, "", run->warnings, run->warnings_count);
 	text_wrap(out, "name    ", "%s", run->name);
 	text_wrap(out, "tool    ", "%s %s", o->tool, o->version != NULL ? o->version : "of unknown version");

@@ -17,6 +17,9 @@
 /* A formatted paragraph after a first prefix, wrapped at blanks; further lines are indented by as many blanks. */
 void text_wrap(struct sink *out, const char *prefix, const char *fmt, ...) LS_PRINTF(3, 4);
 
+/* The run's tags and note, a line each, if it has any. */
+void text_labels(struct sink *out, const struct run_info *run);
+
 /* The warnings of a list, each a paragraph beginning with "! ". */
 void text_warnings(struct sink *out, const char *indent, char *const *list, size_t count);
 

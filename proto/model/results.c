@@ -230,3 +230,50 @@ warnings_add(char ***list, size_t *count, const char *fmt, ...)
 	*list = ls_grow(*list, *count, sizeof(**list));
 	(*list)[(*count)++] = text;
 }
+
+static void
+drop_buckets(struct latency *l)
+{
+	if (l == NULL)
+		return;
+	free(l->histogram.buckets);
+	l->histogram.buckets = NULL;
+	l->histogram.buckets_count = 0;
+}
+
+static void
+drop_op_buckets(struct by_op *ops)
+{
+	for (int op = 0; op < OP_COUNT; op++) {
+		struct op_result *r = *by_op_slot(ops, (enum op_kind)op);
+
+		if (r != NULL)
+			drop_buckets(&r->latency_ns);
+	}
+}
+
+static void
+drop_of_node(struct node_result *n)
+{
+	drop_buckets(n->latency_ns);
+	drop_op_buckets(&n->by_op);
+	field_struct_fini(&series_desc, &n->series);
+	for (size_t w = 0; w < n->workers_count; w++)
+		field_struct_fini(&worker_result_desc, &n->workers[w]);
+	free(n->workers);
+	n->workers = NULL;
+	n->workers_count = 0;
+}
+
+void
+results_drop_bulk(struct results *results)
+{
+	for (size_t p = 0; p < results->phases_count; p++) {
+		struct phase_result *phase = &results->phases[p];
+
+		drop_buckets(phase->aggregate.latency_ns);
+		drop_op_buckets(&phase->aggregate.by_op);
+		for (size_t n = 0; n < phase->nodes_count; n++)
+			drop_of_node(&phase->nodes[n]);
+	}
+}

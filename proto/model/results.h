@@ -49,6 +49,9 @@ extern const char *const node_state_names[NODE_STATE_COUNT + 1];
 /* Is that the last state of a run? */
 bool run_state_is_end(enum run_state state);
 
+/* Empties what makes a document long and no figure needs: series, histograms' buckets, workers. */
+void results_drop_bulk(struct results *results);
+
 /* The op_result of an operation within by_op: a pointer to the member, so that it can be set. op is in range. */
 struct op_result **by_op_slot(struct by_op *by_op, enum op_kind op);
 const struct op_result *by_op_get(const struct by_op *by_op, enum op_kind op);

@@ -15,6 +15,9 @@ store_run_fini(struct store_run *r)
 	free(r->job);
 	free(r->nodes);
 	free(r->warnings);
+	free(r->path);
+	free(r->tags);
+	free(r->note);
 	*r = (struct store_run){ 0 };
 }
 
@@ -35,8 +38,28 @@ store_phase_fini(struct store_phase *p)
 	*p = (struct store_phase){ 0 };
 }
 
+/* The nodes by which a run is found. */
 static enum ls_rc
-put_run(struct store *s, const struct store_run *r, struct ls_err *err)
+put_nodes(struct store *s, const struct store_run *r, struct ls_err *err)
+{
+	sqlite3_stmt *q = NULL;
+	enum ls_rc rc = store_stmt(s, SQL_CLEAR_NODES, &q, err);
+
+	if (rc != LS_OK)
+		return rc;
+	store_bind_text(q, 1, r->id);
+	rc = store_step(s, q, "nodes", err);
+	if (rc == LS_OK)
+		rc = store_stmt(s, SQL_PUT_NODES, &q, err);
+	if (rc != LS_OK)
+		return rc;
+	store_bind_text(q, 1, r->id);
+	store_bind_text(q, 2, r->nodes);
+	return store_step(s, q, "nodes", err);
+}
+
+enum ls_rc
+store_put_run(struct store *s, const struct store_run *r, struct ls_err *err)
 {
 	sqlite3_stmt *q = NULL;
 	enum ls_rc rc = store_stmt(s, SQL_PUT_RUN, &q, err);
@@ -60,7 +83,9 @@ put_run(struct store *s, const struct store_run *r, struct ls_err *err)
 	store_bind_text(q, 15, r->job);
 	store_bind_text(q, 16, r->nodes);
 	store_bind_text(q, 17, r->warnings);
-	return store_step(s, q, "run", err);
+	sqlite3_bind_int64(q, 18, r->added_ns != 0 ? r->added_ns : r->started_ns);
+	rc = store_step(s, q, "run", err);
+	return rc == LS_OK && r->nodes != NULL ? put_nodes(s, r, err) : rc;
 }
 
 static enum ls_rc
@@ -105,73 +130,11 @@ store_save(struct store *s, const struct store_run *run, const struct store_atte
 	enum ls_rc rc = store_begin(s, err);
 
 	if (rc == LS_OK && run != NULL)
-		rc = put_run(s, run, err);
+		rc = store_put_run(s, run, err);
 	if (rc == LS_OK && attempt != NULL)
 		rc = put_attempt(s, attempt, err);
 	if (rc == LS_OK && phase != NULL)
 		rc = put_phase(s, phase, err);
-	return store_end(s, rc, err);
-}
-
-enum ls_rc
-store_get_document(struct store *s, const char *run, char **out, struct ls_err *err)
-{
-	sqlite3_stmt *q = NULL;
-	enum ls_rc rc = store_stmt(s, SQL_GET_DOCUMENT, &q, err);
-
-	if (rc != LS_OK)
-		return rc;
-	store_bind_text(q, 1, run);
-	switch (sqlite3_step(q)) {
-	case SQLITE_ROW:
-		*out = store_column_text(q, 0);
-		break;
-	case SQLITE_DONE:
-		rc = ls_err_set(err, LS_E_NOTFOUND, "run %s has no document of its own", run);
-		break;
-	default:
-		rc = store_fail(s, "document", err);
-	}
-	sqlite3_reset(q);
-	return rc;
-}
-
-static enum ls_rc
-put_document(struct store *s, const struct store_run *run, const char *text, struct ls_err *err)
-{
-	sqlite3_stmt *q = NULL;
-	enum ls_rc rc = put_run(s, run, err);
-
-	if (rc == LS_OK)
-		rc = store_stmt(s, SQL_PUT_DOCUMENT, &q, err);
-	if (rc != LS_OK)
-		return rc;
-	store_bind_text(q, 1, run->id);
-	store_bind_text(q, 2, text);
-	return store_step(s, q, "document", err);
-}
-
-enum ls_rc
-store_put_document(struct store *s, const struct store_run *run, const char *text, bool *known, struct ls_err *err)
-{
-	struct store_run row = { 0 };
-	char *there = NULL;
-	enum ls_rc rc = store_get_document(s, run->id, &there, err);
-
-	*known = rc == LS_OK;
-	free(there);
-	if (rc != LS_E_NOTFOUND)
-		return rc;
-	rc = store_get_run(s, run->id, &row, err);
-	if (rc == LS_OK) {
-		store_run_fini(&row);
-		return ls_err_set(err, LS_E_EXISTS, "run %s is there, and no import", run->id);
-	}
-	if (rc != LS_E_NOTFOUND)
-		return rc;
-	rc = store_begin(s, err);
-	if (rc == LS_OK)
-		rc = put_document(s, run, text, err);
 	return store_end(s, rc, err);
 }
 
@@ -203,6 +166,10 @@ read_run(sqlite3_stmt *q, bool with_texts, struct store_run *r)
 		.phases_total = store_column_u64(q, 12),
 		.node_count = store_column_u64(q, 13),
 		.phases_done = store_column_u64(q, 17),
+		.path = store_column_text(q, 18),
+		.note = store_column_text(q, 19),
+		.tags = store_column_text(q, 20),
+		.added_ns = sqlite3_column_int64(q, 21),
 	};
 	if (!with_texts)
 		return;
@@ -275,21 +242,26 @@ store_find_run(struct store *s, const char *prefix, char **id, struct ls_err *er
 }
 
 enum ls_rc
-store_list_runs(struct store *s, uint64_t limit, bool only_live, bool with_texts, struct store_run **out,
-    size_t *out_count, struct ls_err *err)
+store_list_runs(
+    struct store *s, const struct store_wanted *wanted, struct store_run **out, size_t *out_count, struct ls_err *err)
 {
 	sqlite3_stmt *q = NULL;
 	struct store_run *runs = NULL;
 	size_t n = 0;
 	int step;
-	enum ls_rc rc = store_stmt(s, only_live ? SQL_LIST_LIVE : SQL_LIST_RUNS, &q, err);
+	enum ls_rc rc = store_stmt(s, wanted->only_live ? SQL_LIST_LIVE : SQL_LIST_RUNS, &q, err);
 
 	if (rc != LS_OK)
 		return rc;
-	sqlite3_bind_int64(q, 1, only_live ? (sqlite3_int64)RUN_FINISHED : limit == 0 ? -1 : (sqlite3_int64)limit);
+	if (wanted->only_live) {
+		sqlite3_bind_int64(q, 1, (sqlite3_int64)RUN_FINISHED);
+	} else {
+		sqlite3_bind_int64(q, 1, wanted->limit == 0 ? -1 : (sqlite3_int64)wanted->limit);
+		store_bind_text(q, 2, wanted->node);
+	}
 	while ((step = sqlite3_step(q)) == SQLITE_ROW) {
 		runs = ls_grow(runs, n, sizeof(*runs));
-		read_run(q, with_texts, &runs[n++]);
+		read_run(q, wanted->with_texts, &runs[n++]);
 	}
 	if (step != SQLITE_DONE)
 		rc = store_fail(s, "list runs", err);

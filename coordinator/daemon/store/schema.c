@@ -55,6 +55,21 @@ static const char *const steps[] = {
 	"CREATE TABLE documents("
 	" run TEXT PRIMARY KEY NOT NULL,"
 	" data TEXT NOT NULL);",
+	/* history: tags, notes, what runs are found by, and what is left to delete of removed runs */
+	"ALTER TABLE runs ADD COLUMN path TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE runs ADD COLUMN note TEXT;"
+	"ALTER TABLE runs ADD COLUMN added_ns INTEGER NOT NULL DEFAULT 0;"
+	"CREATE TABLE tags(run TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(run, tag)) WITHOUT ROWID;"
+	"CREATE TABLE run_nodes(run TEXT NOT NULL, node TEXT NOT NULL, PRIMARY KEY(run, node)) WITHOUT ROWID;"
+	"CREATE TABLE removed(run TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID;"
+	"UPDATE runs SET added_ns = started_ns;"
+	"UPDATE runs SET path = coalesce(json_extract(job, '$.path'), '') WHERE json_valid(job);"
+	"INSERT OR IGNORE INTO run_nodes SELECT runs.id, json_extract(m.value, '$.info.name')"
+	" FROM runs, json_each(runs.nodes, '$.members') AS m"
+	" WHERE json_valid(runs.nodes) AND json_extract(m.value, '$.info.name') IS NOT NULL;"
+	"INSERT OR IGNORE INTO run_nodes SELECT documents.run, json_extract(m.value, '$.name')"
+	" FROM documents, json_each(documents.data, '$.nodes') AS m"
+	" WHERE json_valid(documents.data) AND json_extract(m.value, '$.name') IS NOT NULL;",
 };
 
 int

@@ -17,17 +17,22 @@
 	"id, name, state, verdict, reason, started_ns, duration_ns, boot_id, phase, repetition, attempt, "             \
 	"phase_committed,"                                                                                             \
 	" phases_total, node_count, job, nodes, warnings"
-#define RUN_SELECT "SELECT " RUN_COLUMNS ", (SELECT count(*) FROM phases WHERE phases.run = runs.id) FROM runs "
+#define JOB_PATH "coalesce(CASE WHEN json_valid(?15) THEN json_extract(?15, '$.path') END, '')"
+#define RUN_SELECT                                                                                                     \
+	"SELECT " RUN_COLUMNS ", (SELECT count(*) FROM phases WHERE phases.run = runs.id), path, note,"                \
+	" (SELECT group_concat(tag) FROM (SELECT tag FROM tags WHERE tags.run = runs.id ORDER BY tag)), added_ns"      \
+	" FROM runs "
 
 static const char *const sql_texts[SQL_COUNT] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
-	[SQL_PUT_RUN] = "INSERT INTO runs(" RUN_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,"
-			" ifnull(?15,''),ifnull(?16,''),ifnull(?17,''))"
+	[SQL_PUT_RUN] = "INSERT INTO runs(" RUN_COLUMNS ", added_ns, path)"
+			" VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,"
+			" ifnull(?15,''),ifnull(?16,''),ifnull(?17,''),?18," JOB_PATH ")"
 			" ON CONFLICT(id) DO UPDATE SET name=?2, state=?3, verdict=?4, reason=?5, started_ns=?6,"
 			" duration_ns=?7, boot_id=?8, phase=?9, repetition=?10, attempt=?11, phase_committed=?12,"
 			" phases_total=?13, node_count=?14, job=ifnull(?15,job), nodes=ifnull(?16,nodes),"
-			" warnings=ifnull(?17,warnings)",
+			" warnings=ifnull(?17,warnings), path=CASE WHEN ?15 IS NULL THEN path ELSE " JOB_PATH " END",
 	[SQL_PUT_ATTEMPT] =
 	    "INSERT OR IGNORE INTO attempts(run, phase, repetition, attempt, reason) VALUES(?1,?2,?3,?4,?5)",
 	[SQL_PUT_PHASE] =
@@ -45,7 +50,9 @@ static const char *const sql_texts[SQL_COUNT] = {
 	[SQL_GET_RUN] = RUN_SELECT "WHERE id = ?1",
 	[SQL_FIND_RUN] = "SELECT id FROM runs WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id = ?1 DESC LIMIT 2",
 	[SQL_NEWEST_RUN] = "SELECT id FROM runs ORDER BY started_ns DESC, id DESC LIMIT 1",
-	[SQL_LIST_RUNS] = RUN_SELECT "ORDER BY started_ns DESC, id DESC LIMIT ?1",
+	[SQL_LIST_RUNS] = RUN_SELECT
+	"WHERE ?2 IS NULL OR EXISTS (SELECT 1 FROM run_nodes WHERE run_nodes.run = runs.id AND node GLOB ?2)"
+	" ORDER BY started_ns DESC, id DESC LIMIT ?1",
 	[SQL_LIST_LIVE] = RUN_SELECT "WHERE state < ?1 ORDER BY started_ns, id",
 	[SQL_LIST_PHASES] = "SELECT phase, repetition, attempt, state, skew_uncertainty_ns, spec, note FROM phases"
 			    " WHERE run = ?1 ORDER BY repetition, phase",
@@ -55,6 +62,27 @@ static const char *const sql_texts[SQL_COUNT] = {
 			      " ORDER BY repetition, phase, attempt",
 	[SQL_PUT_DOCUMENT] = "INSERT INTO documents(run, data) VALUES(?1,?2)",
 	[SQL_GET_DOCUMENT] = "SELECT data FROM documents WHERE run = ?1",
+	[SQL_VIEW] = "BEGIN",
+	[SQL_CLEAR_NODES] = "DELETE FROM run_nodes WHERE run = ?1",
+	[SQL_PUT_NODES] = "INSERT OR IGNORE INTO run_nodes SELECT ?1, json_extract(value, '$.info.name')"
+			  " FROM json_each(CASE WHEN json_valid(?2) THEN ?2 ELSE '{}' END, '$.members')"
+			  " WHERE json_extract(value, '$.info.name') IS NOT NULL",
+	[SQL_ADD_TAG] = "INSERT OR IGNORE INTO tags(run, tag) VALUES(?1, ?2)",
+	[SQL_REMOVE_TAG] = "DELETE FROM tags WHERE run = ?1 AND tag = ?2",
+	[SQL_SET_NOTE] = "UPDATE runs SET note = nullif(?2, '') WHERE id = ?1",
+	[SQL_GET_LABELS] = "SELECT tag FROM tags WHERE run = ?1 ORDER BY tag",
+	[SQL_NOTE_REMOVED] = "INSERT OR IGNORE INTO removed(run) VALUES(?1)",
+	[SQL_DELETE_RUN] = "DELETE FROM runs WHERE id = ?1 AND state >= ?2",
+	[SQL_DELETE_PHASES] = "DELETE FROM phases WHERE run = ?1",
+	[SQL_DELETE_ATTEMPTS] = "DELETE FROM attempts WHERE run = ?1",
+	[SQL_DELETE_DOCUMENT] = "DELETE FROM documents WHERE run = ?1",
+	[SQL_DELETE_TAGS] = "DELETE FROM tags WHERE run = ?1",
+	[SQL_FIND_REMOVED] = "SELECT run FROM removed LIMIT 1",
+	[SQL_DELETE_RESULTS] = "DELETE FROM results WHERE rowid IN (SELECT rowid FROM results WHERE run = ?1 LIMIT ?2)",
+	[SQL_FORGET_REMOVED] = "DELETE FROM removed WHERE run = ?1",
+	[SQL_EXPIRED] = "SELECT id, added_ns FROM runs WHERE state >= ?1"
+			" AND NOT EXISTS (SELECT 1 FROM tags WHERE tags.run = runs.id AND tag = ?2)"
+			" ORDER BY added_ns DESC, id DESC",
 };
 
 enum ls_rc
@@ -106,6 +134,22 @@ store_end(struct store *s, enum ls_rc rc, struct ls_err *err)
 	if (rc != LS_OK && sqlite3_get_autocommit(s->db) == 0)
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	return rc;
+}
+
+enum ls_rc
+store_view_begin(struct store *s, struct ls_err *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum ls_rc rc = store_stmt(s, SQL_VIEW, &stmt, err);
+
+	return rc == LS_OK ? store_step(s, stmt, "begin", err) : rc;
+}
+
+void
+store_view_end(struct store *s)
+{
+	if (sqlite3_get_autocommit(s->db) == 0)
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
 void

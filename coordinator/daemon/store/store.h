@@ -45,6 +45,12 @@ struct store_run {
 	uint64_t phases_total, phases_done; /* done is counted from the phases kept; ignored when written */
 	uint64_t node_count;
 	char *job, *nodes, *warnings;
+
+	/* when the run came into this store; 0 when written: started_ns. What is there stays. */
+	int64_t added_ns;
+
+	/* Read only: the job's path ("" if not known), its tags ("a,b" in their order, or NULL), its note (or NULL). See labels.h. */
+	char *path, *tags, *note;
 };
 
 struct store_attempt {
@@ -100,11 +106,13 @@ enum ls_rc store_get_result(struct store *store, const char *run, uint64_t phase
     const char *node, char **out, size_t *out_len, struct ls_err *err) LS_MUST_CHECK;
 
 /*
- * A run that was measured elsewhere: its row and its results document, in one transaction. *known: it is there already, and nothing was
- * written (an import's id says what it holds). Errors: LS_E_STORE, LS_E_EXISTS when the id is that of a run of ours.
+ * A run that came whole: its row, its results document and its labels (checked already; NULL: none), in one transaction. *known: a
+ * document of that id is there already, and nothing was written. Errors: LS_E_STORE, LS_E_EXISTS when the id is that of a run that was
+ * measured here.
  */
-enum ls_rc store_put_document(
-    struct store *store, const struct store_run *run, const char *text, bool *known, struct ls_err *err) LS_MUST_CHECK;
+struct label_change;
+enum ls_rc store_put_document(struct store *store, const struct store_run *run, const char *text,
+    const struct label_change *labels, bool *known, struct ls_err *err) LS_MUST_CHECK;
 
 /* Its document; heap, the caller frees it. Errors: LS_E_NOTFOUND: the run has none, its results stand in parts; LS_E_STORE. */
 enum ls_rc store_get_document(struct store *store, const char *run, char **out, struct ls_err *err) LS_MUST_CHECK;
@@ -118,12 +126,24 @@ enum ls_rc store_get_run(struct store *store, const char *id, struct store_run *
  */
 enum ls_rc store_find_run(struct store *store, const char *prefix, char **id, struct ls_err *err) LS_MUST_CHECK;
 
-/*
- * Runs, the newest first; limit 0: all. only_live: those that have not ended, the oldest first. *out: heap, each ended with
- * store_run_fini. with_texts false: job, nodes and warnings stay NULL.
- */
-enum ls_rc store_list_runs(struct store *store, uint64_t limit, bool only_live, bool with_texts, struct store_run **out,
+/* Which runs of a list. */
+struct store_wanted {
+	uint64_t limit;   /* 0: all */
+	bool only_live;   /* those that have not ended; the others do not apply then */
+	bool with_texts;  /* false: job, nodes and warnings stay NULL */
+	const char *node; /* only runs with a node of that name, * and ? for any; NULL: all */
+};
+
+/* Runs, the newest first (only_live: the oldest first). *out: heap, each ended with store_run_fini. */
+enum ls_rc store_list_runs(struct store *store, const struct store_wanted *wanted, struct store_run **out,
     size_t *out_count, struct ls_err *err) LS_MUST_CHECK;
+
+/*
+ * What is read between the two is of one moment, whatever the writer does meanwhile: a run that is removed is seen whole or not at
+ * all. Short: the writer's log grows as long. Errors: LS_E_STORE.
+ */
+enum ls_rc store_view_begin(struct store *store, struct ls_err *err) LS_MUST_CHECK;
+void store_view_end(struct store *store);
 
 /* All phases of a run in the order they ran, and its void attempts. *out: heap, each ended with its fini. */
 enum ls_rc store_list_phases(struct store *store, const char *run, struct store_phase **out, size_t *out_count,

@@ -6,6 +6,7 @@
 
 #include <sqlite3.h>
 
+#include "coordinator/daemon/store/labels.h"
 #include "coordinator/daemon/store/store.h"
 
 enum store_sql {
@@ -28,6 +29,23 @@ enum store_sql {
 	SQL_LIST_ATTEMPTS,
 	SQL_PUT_DOCUMENT,
 	SQL_GET_DOCUMENT,
+	SQL_VIEW,
+	SQL_CLEAR_NODES,
+	SQL_PUT_NODES,
+	SQL_ADD_TAG,
+	SQL_REMOVE_TAG,
+	SQL_SET_NOTE,
+	SQL_GET_LABELS,
+	SQL_NOTE_REMOVED,
+	SQL_DELETE_RUN,
+	SQL_DELETE_PHASES,
+	SQL_DELETE_ATTEMPTS,
+	SQL_DELETE_DOCUMENT,
+	SQL_DELETE_TAGS,
+	SQL_FIND_REMOVED,
+	SQL_DELETE_RESULTS,
+	SQL_FORGET_REMOVED,
+	SQL_EXPIRED,
 	SQL_COUNT
 };
 
@@ -46,6 +64,13 @@ enum ls_rc store_step(struct store *s, sqlite3_stmt *stmt, const char *what, str
 
 /* "store PATH: what: <sqlite's sentence>" with LS_E_STORE. */
 enum ls_rc store_fail(struct store *s, const char *what, struct ls_err *err);
+
+/* Writes a run's row, within a transaction. */
+enum ls_rc store_put_run(struct store *s, const struct store_run *run, struct ls_err *err) LS_MUST_CHECK;
+
+/* Changes tags and note, within a transaction. Errors: LS_E_LIMIT, LS_E_STORE. */
+enum ls_rc store_apply_labels(
+    struct store *s, const char *run, const struct label_change *change, struct ls_err *err) LS_MUST_CHECK;
 
 enum ls_rc store_begin(struct store *s, struct ls_err *err) LS_MUST_CHECK;
 

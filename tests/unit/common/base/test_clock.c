@@ -96,6 +96,24 @@ test_wall_times_are_written_in_utc(void **state)
 	assert_int_equal(strlen(ls_wall_format(ls_wall_now(), buf, sizeof(buf))), 24);
 }
 
+static void
+test_wall_times_are_read_back(void **state)
+{
+	static const char *const bad[] = { "", "now", "2026-11-30", "2026-11-30T15:04:05Z", "2026-13-30T15:04:05.123Z",
+		"2026-11-30T15:04:05.123+", "1969-12-31T23:59:59.999Z", "2026-00-30T15:04:05.123Z",
+		"2026-11-30T24:04:05.123Z", "-026-11-30T15:04:05.123Z" };
+	struct ls_wall t = { 7 };
+
+	(void)state;
+	assert_true(ls_wall_parse("2026-11-30T15:04:05.123Z", &t));
+	assert_int_equal(t.ns, 1796051045123000000);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		t.ns = 7;
+		assert_false(ls_wall_parse(bad[i], &t));
+		assert_int_equal(t.ns, 7);
+	}
+}
+
 int
 main(void)
 {
@@ -104,6 +122,7 @@ main(void)
 		cmocka_unit_test(test_sleeping_lasts_until_the_instant),
 		cmocka_unit_test(test_signals_do_not_end_a_sleep),
 		cmocka_unit_test(test_wall_times_are_written_in_utc),
+		cmocka_unit_test(test_wall_times_are_read_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,14 +167,16 @@ test_lists_and_unique_beginnings(void **state)
 	assert_int_equal(store_save(f->store, &b, NULL, NULL, NULL), LS_OK);
 	assert_int_equal(store_save(f->store, &c, NULL, NULL, NULL), LS_OK);
 
-	assert_int_equal(store_list_runs(f->store, 2, false, false, &rows, &n, NULL), LS_OK);
+	assert_int_equal(store_list_runs(f->store, &(struct store_wanted){ .limit = 2 }, &rows, &n, NULL), LS_OK);
 	assert_int_equal(n, 2);
 	assert_string_equal(rows[0].id, c.id);
 	assert_null(rows[0].job);
 	for (size_t i = 0; i < n; i++)
 		store_run_fini(&rows[i]);
 	free(rows);
-	assert_int_equal(store_list_runs(f->store, 0, true, true, &rows, &n, NULL), LS_OK);
+	assert_int_equal(
+	    store_list_runs(f->store, &(struct store_wanted){ .only_live = true, .with_texts = true }, &rows, &n, NULL),
+	    LS_OK);
 	assert_int_equal(n, 2);
 	assert_string_equal(rows[0].id, b.id);
 	assert_non_null(rows[0].job);
@@ -340,9 +342,9 @@ test_a_document_is_kept_once_and_hides_no_run(void **state)
 	char *got = NULL;
 
 	assert_int_equal(store_get_document(f->store, "import-1", &got, &err), LS_E_NOTFOUND);
-	assert_int_equal(store_put_document(f->store, &import, "{\"x\":1}", &known, &err), LS_OK);
+	assert_int_equal(store_put_document(f->store, &import, "{\"x\":1}", NULL, &known, &err), LS_OK);
 	assert_false(known);
-	assert_int_equal(store_put_document(f->store, &import, "{\"x\":2}", &known, &err), LS_OK);
+	assert_int_equal(store_put_document(f->store, &import, "{\"x\":2}", NULL, &known, &err), LS_OK);
 	assert_true(known);
 	reopen(f);
 	assert_int_equal(store_get_document(f->store, "import-1", &got, &err), LS_OK);
@@ -353,7 +355,7 @@ test_a_document_is_kept_once_and_hides_no_run(void **state)
 	store_run_fini(&row);
 
 	assert_int_equal(store_save(f->store, &own, NULL, NULL, &err), LS_OK);
-	assert_int_equal(store_put_document(f->store, &own, "{}", &known, &err), LS_E_EXISTS);
+	assert_int_equal(store_put_document(f->store, &own, "{}", NULL, &known, &err), LS_E_EXISTS);
 	assert_int_equal(store_get_document(f->store, "r1", &got, &err), LS_E_NOTFOUND);
 }
 
