@@ -67,6 +67,9 @@ EXT_common/svc := -lsystemd
 EXT_proto/model := -lm
 EXT_proto/codec := -ljansson -lm
 EXT_coordinator/import := -ljansson -lm
+# Workbooks need libxlsxwriter, which RHEL does not have: without it the format xlsx says so. XLSXWRITER= builds without.
+XLSXWRITER ?= $(if $(wildcard /usr/include/xlsxwriter.h /usr/local/include/xlsxwriter.h),-lxlsxwriter)
+EXT_coordinator/report := $(XLSXWRITER)
 EXT_agent/engine := -luring -laio
 EXT_coordinator/daemon/store := -lsqlite3
 external = $(foreach f,$(1),$(EXT_$(f)))
@@ -109,6 +112,12 @@ $(BUILD)/obj/common/base/version.o: private CPPFLAGS += -DLOCKSTEP_VERSION='"$(V
 $(BUILD)/obj/agent/daemon/config.o $(BUILD)/obj/coordinator/daemon/config.o $(BUILD)/obj/coordinator/cli/client.o \
 $(BUILD)/obj/coordinator/cli/local.o: private CPPFLAGS += \
 	-DLS_SYSCONFDIR='"$(SYSCONFDIR)"' -DLS_LIBEXECDIR='"$(LIBEXECDIR)"'
+
+$(BUILD)/xlsxwriter: FORCE
+	@mkdir -p $(@D)
+	@echo '$(XLSXWRITER)' | cmp -s - $@ || echo '$(XLSXWRITER)' > $@
+$(BUILD)/obj/coordinator/report/report_xlsx.o: $(BUILD)/xlsxwriter
+$(BUILD)/obj/coordinator/report/report_xlsx.o: private CPPFLAGS += $(if $(strip $(XLSXWRITER)),-DLS_HAVE_XLSXWRITER)
 
 # Presets are built in: job files in proto/presets/ become C strings.
 PRESETS := $(sort $(wildcard proto/presets/*.json))

@@ -23,6 +23,7 @@ build header:sqlite3.h      libsqlite3-dev     sqlite-devel            sqlite3-d
 build header:ini.h          libinih-dev        inih-devel              libinih-devel
 build header:systemd/sd-daemon.h libsystemd-dev systemd-devel          systemd-devel
 build file:/usr/share/javascript/dygraphs/dygraph.min.js libjs-dygraphs - -
+build header:xlsxwriter.h   libxlsxwriter-dev  -                       -
 test  header:cmocka.h       libcmocka-dev      libcmocka-devel         libcmocka-devel
 test  header:sanitizer/asan_interface.h libgcc-12-dev libasan          libasan8
 test  command:python3       python3            python3                 python3
@@ -43,6 +44,9 @@ test  command:fusermount3   fuse3              fuse3                   fuse3
 test  command:faketime      faketime           libfaketime             libfaketime
 test  command:nft           nftables           nftables                nftables
 test  command:bon_csv2html  bonnie++           bonnie++                -
+test  command:fio_jsonplus_clat2csv fio        -                       -
+test  command:promtool      prometheus         -                       -
+test  python:openpyxl       python3-openpyxl   -                       -
 LIST
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/mem.h"
 #include "coordinator/cli/files.h"
@@ -29,8 +30,11 @@ enum ls_rc
 results_write(const struct results *results, const struct report_format *format, const char *path, struct ls_err *err)
 {
 	struct sink out = { 0 };
-	enum ls_rc rc = format->render(results, &out, err);
+	enum ls_rc rc;
 
+	if (format->is_binary && (path == NULL || strcmp(path, "-") == 0) && isatty(STDOUT_FILENO))
+		return ls_err_set(err, LS_E_INVALID, "%s is nothing for a terminal: add --output FILE", format->name);
+	rc = format->render(results, &out, err);
 	if (rc == LS_OK)
 		rc = file_write(path == NULL ? "-" : path, out.text, out.len, err);
 	sink_free(&out);

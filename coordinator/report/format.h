@@ -5,6 +5,7 @@
 #ifndef LS_COORDINATOR_REPORT_FORMAT_H
 #define LS_COORDINATOR_REPORT_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/base/err.h"
@@ -15,6 +16,7 @@ struct report_format {
 	const char *name;
 	const char *extension; /* without the dot */
 	const char *help;
+	bool is_binary; /* nothing for a terminal */
 	enum ls_rc (*render)(const struct results *results, struct sink *out, struct ls_err *err);
 };
 

@@ -12,6 +12,9 @@ extern const struct report_format report_bonnie_csv;
 extern const struct report_format report_iozone;
 extern const struct report_format report_iozone_excel;
 extern const struct report_format report_scale;
+extern const struct report_format report_xlsx;
+extern const struct report_format report_openmetrics;
+extern const struct report_format report_fio;
 
 const struct report_format *const report_formats[] = {
 	&report_text,
@@ -24,6 +27,9 @@ const struct report_format *const report_formats[] = {
 	&report_iozone,
 	&report_iozone_excel,
 	&report_scale,
+	&report_xlsx,
+	&report_openmetrics,
+	&report_fio,
 	NULL,
 };
 

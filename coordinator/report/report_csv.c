@@ -122,6 +122,10 @@ rows_by_op(const struct csv *csv, const struct by_op *by_op)
 		row_u64(csv, metric, r->bytes, "B");
 		snprintf(metric, sizeof(metric), "%s_ops", op_names[op]);
 		row_u64(csv, metric, r->ops, "op");
+		snprintf(metric, sizeof(metric), "%s_bytes_per_s", op_names[op]);
+		row_f64(csv, metric, r->bytes_per_s, "B/s");
+		snprintf(metric, sizeof(metric), "%s_ops_per_s", op_names[op]);
+		row_f64(csv, metric, r->ops_per_s, "op/s");
 		rows_latency(csv, op_names[op], &r->latency_ns);
 	}
 }

@@ -8,37 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/base/mem.h"
+#include "coordinator/report/grid_int.h"
 #include "coordinator/report/iozone_int.h"
 
 extern const struct report_format report_iozone_excel;
-
-struct sizes {
-	uint64_t *items; /* ascending, each once */
-	size_t count;
-};
-
-static void
-sizes_add(struct sizes *sizes, uint64_t value)
-{
-	size_t at = 0;
-
-	while (at < sizes->count && sizes->items[at] < value)
-		at++;
-	if (at < sizes->count && sizes->items[at] == value)
-		return;
-	sizes->items = ls_grow(sizes->items, sizes->count, sizeof(*sizes->items));
-	for (size_t i = sizes->count; i > at; i--)
-		sizes->items[i] = sizes->items[i - 1];
-	sizes->items[at] = value;
-	sizes->count++;
-}
 
 struct excel {
 	struct sink *out;
 	const struct results *results;
 	const struct report_rows *rows;
-	struct sizes files, records;
+	struct report_sizes files, records;
 	size_t node;
 };
 
@@ -136,8 +115,8 @@ render_iozone_excel(const struct results *results, struct sink *out, struct ls_e
 	for (size_t r = 0; r < rows.count; r++) {
 		const struct phase_result *first = report_row_first(&rows.items[r]);
 
-		sizes_add(&x.files, report_file_size(first));
-		sizes_add(&x.records, report_record_size(first));
+		report_sizes_add(&x.files, report_file_size(first));
+		report_sizes_add(&x.records, report_record_size(first));
 	}
 	sink_printf(out, "Machine = %s%s\n", iozone_all(results, name, sizeof(name)),
 	    results->run.job.repeat > 1 ? ", mean of the repetitions" : "");

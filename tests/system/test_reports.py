@@ -50,14 +50,6 @@ def test_every_format_is_in_the_manual():
     assert formats() and [f for f in formats() if f".It Cm {f}\n" not in manual] == []
 
 
-def test_no_format_depends_on_the_locale():
-    env = dict(os.environ, LC_ALL="de_DE.UTF-8", LANG="de_DE.UTF-8")
-    for name in formats():
-        plain = lockstep("report", "--format", name, document("cluster"))
-        assert plain.returncode == 0 and plain.stdout
-        assert lockstep("report", "--format", name, document("cluster"), env=env).stdout == plain.stdout
-
-
 @pytest.mark.skipif(shutil.which("bon_csv2html") is None, reason="bonnie++ is not installed")
 def test_bonnie_reads_its_csv():
     text = lockstep("report", "--format", "bonnie-csv", document("cluster")).stdout

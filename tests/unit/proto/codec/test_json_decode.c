@@ -301,7 +301,8 @@ static const struct walk_case {
 } walk_cases[] = {
 	{ "{}", true },
 	{ " { } ", true },
-	{ "{\"i\":-5,\"u\":0,\"f\":1.5e3,\"flag\":true,\"color\":\"blue\",\"size\":\"64KiB\",\"duration\":\"7s\"}", true },
+	{ "{\"i\":-5,\"u\":0,\"f\":1.5e3,\"flag\":true,\"color\":\"blue\",\"size\":\"64KiB\",\"duration\":\"7s\"}",
+	    true },
 	{ "{\"s\":\"\\u00e4,]}\",\"texts\":[\"a\",\"]\"],\"unknown_i\":null,\"pointer\":null}", true },
 	{ "{\"numbers\" : [ 1 , -2,\n3 ] , \"pairs\":[[1,2] , [ 3,4 ]]}", true },
 	{ "{\"numbers\":[],\"pairs\":[],\"parts\":[],\"part\":{\"must\":1},\"pointer\":{\"must\":2,\"note\":null}}",

@@ -1,0 +1,444 @@
+/*
+ * Samples in the text form of Prometheus and OpenMetrics, for a node exporter's textfile folder or a push gateway: families of
+ * gauges and summaries in base units (seconds, bytes). What is not known has no sample. A run is over when it is reported, so
+ * that nothing here is a counter.
+ */
+#include "coordinator/report/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "coordinator/report/rows_int.h"
+
+extern const struct report_format report_openmetrics;
+
+struct metrics {
+	struct sink *out;
+	const struct results *results;
+	const char *name; /* of the family */
+};
+
+/* --- lines -------------------------------------------------------------------------------------------------------- */
+
+static void
+add_escaped(struct sink *out, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		if (*text == '\\' || *text == '"')
+			sink_printf(out, "\\%c", *text);
+		else if (*text == '\n')
+			sink_add(out, "\\n", 2);
+		else
+			sink_add(out, text, 1);
+	}
+}
+
+static void
+label(struct sink *out, const char *name, const char *value)
+{
+	sink_printf(out, ",%s=\"", name);
+	add_escaped(out, value == NULL ? "" : value);
+	sink_add(out, "\"", 1);
+}
+
+static void
+family(struct metrics *m, const char *name, const char *type, const char *unit, const char *help)
+{
+	m->name = name;
+	sink_printf(m->out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+	if (unit != NULL)
+		sink_printf(m->out, "# UNIT %s %s\n", name, unit);
+}
+
+/* The name with the labels that tell the phase, left open for more. node NULL: all of them. */
+static void
+begin(const struct metrics *m, const char *suffix, const struct phase_result *phase, const char *node)
+{
+	sink_printf(m->out, "%s%s{run=\"", m->name, suffix);
+	add_escaped(m->out, m->results->run.id);
+	sink_add(m->out, "\"", 1);
+	if (phase == NULL)
+		return;
+	sink_printf(m->out, ",phase=\"%" PRIu64 "\",repetition=\"%" PRIu64 "\"", phase->index, phase->repetition);
+	label(m->out, "name", phase->name);
+	label(m->out, "test", report_test(phase));
+	if (node != NULL)
+		label(m->out, "node", node);
+}
+
+static void
+end(const struct metrics *m, double value)
+{
+	sink_printf(m->out, "} %.15g\n", value);
+}
+
+static bool
+is_known_ns(int64_t ns)
+{
+	return ns != LS_UNKNOWN_I64;
+}
+
+static double
+seconds(int64_t ns)
+{
+	return is_known_ns(ns) ? (double)ns / 1e9 : (double)NAN;
+}
+
+static double
+number(uint64_t value)
+{
+	return value == LS_UNKNOWN_U64 ? (double)NAN : (double)value;
+}
+
+/* --- latencies ---------------------------------------------------------------------------------------------------- */
+
+static void
+summary(const struct metrics *m, const struct phase_result *phase, const char *node, const char *op,
+    const struct latency *l)
+{
+	const struct {
+		const char *quantile;
+		int64_t ns;
+	} lines[] = {
+		{ "0", l->min },
+		{ "0.5", l->p50 },
+		{ "0.9", l->p90 },
+		{ "0.99", l->p99 },
+		{ "0.999", l->p99_9 },
+		{ "0.9999", l->p99_99 },
+		{ "1", l->max },
+	};
+
+	if (l->count == 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+		if (!is_known_ns(lines[i].ns))
+			continue;
+		begin(m, "", phase, node);
+		label(m->out, "op", op);
+		label(m->out, "quantile", lines[i].quantile);
+		end(m, seconds(lines[i].ns));
+	}
+	begin(m, "_sum", phase, node);
+	label(m->out, "op", op);
+	end(m, (double)l->sum / 1e9);
+	begin(m, "_count", phase, node);
+	label(m->out, "op", op);
+	end(m, (double)l->count);
+}
+
+static void
+summaries(const struct metrics *m, const struct phase_result *phase, const char *node, const struct by_op *by_op)
+{
+	for (int op = 0; op < OP_COUNT; op++) {
+		const struct op_result *r = by_op_get(by_op, (enum op_kind)op);
+
+		if (r != NULL)
+			summary(m, phase, node, op_names[op], &r->latency_ns);
+	}
+}
+
+static void
+latencies(struct metrics *m)
+{
+	family(m, "lockstep_phase_latency_seconds", "summary", "seconds",
+	    "Time per operation of all nodes, by operation; quantiles of the merged histogram.");
+	for (size_t p = 0; p < m->results->phases_count; p++)
+		summaries(m, &m->results->phases[p], NULL, &m->results->phases[p].aggregate.by_op);
+	family(m, "lockstep_node_latency_seconds", "summary", "seconds", "Time per operation of a node, by operation.");
+	for (size_t p = 0; p < m->results->phases_count; p++) {
+		const struct phase_result *phase = &m->results->phases[p];
+
+		for (size_t n = 0; n < phase->nodes_count; n++)
+			summaries(m, phase, phase->nodes[n].node, &phase->nodes[n].by_op);
+	}
+}
+
+/* --- rates of all nodes, by aggregate ------------------------------------------------------------------------------- */
+
+static void
+rates(struct metrics *m, const char *name, const char *unit, const char *help, bool bytes)
+{
+	family(m, name, "gauge", unit, help);
+	for (size_t p = 0; p < m->results->phases_count; p++) {
+		const struct aggregate *a = &m->results->phases[p].aggregate;
+		const struct {
+			const char *name;
+			const struct rate *rate;
+		} rows[] = {
+			{ "last-done", &a->last_done },
+			{ "all-active", &a->all_active },
+			{ "first-done", &a->first_done },
+			{ "sum-of-rates", &a->sum_of_rates },
+		};
+
+		for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+			double value = bytes ? rows[i].rate->bytes_per_s : rows[i].rate->ops_per_s;
+
+			if (!isfinite(value))
+				continue;
+			begin(m, "", &m->results->phases[p], NULL);
+			label(m->out, "aggregate", rows[i].name);
+			end(m, value);
+		}
+	}
+}
+
+/* --- one value for a phase or a node --------------------------------------------------------------------------------- */
+
+static double
+phase_done(const struct phase_result *phase)
+{
+	return phase->state == PHASE_STATE_DONE ? 1 : 0;
+}
+
+static double
+phase_duration(const struct phase_result *phase)
+{
+	return seconds(phase->duration_ns);
+}
+
+static double
+phase_skew(const struct phase_result *phase)
+{
+	return seconds(phase->start_skew_ns);
+}
+
+static double
+phase_doubt(const struct phase_result *phase)
+{
+	return seconds(phase->start_skew_uncertainty_ns);
+}
+
+static double
+phase_overlap(const struct phase_result *phase)
+{
+	return phase->aggregate.overlap;
+}
+
+static double
+phase_fairness(const struct phase_result *phase)
+{
+	return phase->aggregate.fairness;
+}
+
+static double
+phase_slowest(const struct phase_result *phase)
+{
+	return phase->aggregate.slowest_to_median;
+}
+
+static double
+phase_bytes(const struct phase_result *phase)
+{
+	return number(phase->aggregate.bytes);
+}
+
+static double
+phase_ops(const struct phase_result *phase)
+{
+	return number(phase->aggregate.ops);
+}
+
+static double
+phase_errors(const struct phase_result *phase)
+{
+	return number(phase->aggregate.errors);
+}
+
+static double
+phase_void(const struct phase_result *phase)
+{
+	return (double)phase->attempts_count;
+}
+
+static double
+phase_warnings(const struct phase_result *phase)
+{
+	return (double)phase->warnings_count;
+}
+
+static const struct phase_family {
+	const char *name, *unit, *help;
+	double (*value)(const struct phase_result *phase);
+} phase_families[] = {
+	{ "lockstep_phase_done", NULL, "1: the phase was completed; 0: it failed or was cut short.", phase_done },
+	{ "lockstep_phase_duration_seconds", "seconds", "Last end minus first start.", phase_duration },
+	{ "lockstep_phase_start_skew_seconds", "seconds", "Last minus first first-operation of all workers.",
+	    phase_skew },
+	{ "lockstep_phase_start_skew_uncertainty_seconds", "seconds", "The skew lies within this of the truth.",
+	    phase_doubt },
+	{ "lockstep_phase_overlap_ratio", "ratio", "All-active time over whole time.", phase_overlap },
+	{ "lockstep_phase_fairness_ratio", "ratio", "Jain's index over the nodes' rates.", phase_fairness },
+	{ "lockstep_phase_slowest_to_median_ratio", "ratio", "Slowest node's rate over the median node's.",
+	    phase_slowest },
+	{ "lockstep_phase_bytes", "bytes", "Bytes moved by all nodes.", phase_bytes },
+	{ "lockstep_phase_operations", "operations", "Operations of all nodes.", phase_ops },
+	{ "lockstep_phase_errors", "errors", "Failed operations of all nodes.", phase_errors },
+	{ "lockstep_phase_void_attempts", "attempts", "Attempts to start together that did not count.", phase_void },
+	{ "lockstep_phase_warnings", "warnings", "Warnings about these figures.", phase_warnings },
+};
+
+static double
+node_done(const struct node_result *node)
+{
+	return node->state == NODE_DONE ? 1 : 0;
+}
+
+static double
+node_bytes_per_s(const struct node_result *node)
+{
+	return node->bytes_per_s;
+}
+
+static double
+node_ops_per_s(const struct node_result *node)
+{
+	return node->ops_per_s;
+}
+
+static double
+node_bytes(const struct node_result *node)
+{
+	return number(node->bytes);
+}
+
+static double
+node_ops(const struct node_result *node)
+{
+	return number(node->ops);
+}
+
+static double
+node_errors(const struct node_result *node)
+{
+	return number(node->errors);
+}
+
+static double
+node_user(const struct node_result *node)
+{
+	return seconds(node->cpu.user_ns);
+}
+
+static double
+node_system(const struct node_result *node)
+{
+	return seconds(node->cpu.system_ns);
+}
+
+static double
+node_device_read(const struct node_result *node)
+{
+	return node->device == NULL ? (double)NAN : number(node->device->read_bytes);
+}
+
+static double
+node_device_write(const struct node_result *node)
+{
+	return node->device == NULL ? (double)NAN : number(node->device->write_bytes);
+}
+
+static const struct node_family {
+	const char *name, *unit, *help;
+	double (*value)(const struct node_result *node);
+} node_families[] = {
+	{ "lockstep_node_done", NULL, "1: the node completed the phase; 0: it was idle, lost or failed.", node_done },
+	{ "lockstep_node_throughput_bytes_per_second", "bytes_per_second", "Its own bytes over its own time.",
+	    node_bytes_per_s },
+	{ "lockstep_node_operations_per_second", "operations_per_second", "Its own operations over its own time.",
+	    node_ops_per_s },
+	{ "lockstep_node_bytes", "bytes", "Bytes moved.", node_bytes },
+	{ "lockstep_node_operations", "operations", "Operations.", node_ops },
+	{ "lockstep_node_errors", "errors", "Failed operations.", node_errors },
+	{ "lockstep_node_cpu_user_seconds", "seconds", "CPU time of its workers in user mode.", node_user },
+	{ "lockstep_node_cpu_system_seconds", "seconds", "CPU time of its workers in the kernel.", node_system },
+	{ "lockstep_node_device_read_bytes", "bytes", "What the volume's device read meanwhile.", node_device_read },
+	{ "lockstep_node_device_written_bytes", "bytes", "What the volume's device wrote meanwhile.",
+	    node_device_write },
+};
+
+static void
+phase_family(struct metrics *m, const struct phase_family *f)
+{
+	family(m, f->name, "gauge", f->unit, f->help);
+	for (size_t p = 0; p < m->results->phases_count; p++) {
+		double value = f->value(&m->results->phases[p]);
+
+		if (!isfinite(value))
+			continue;
+		begin(m, "", &m->results->phases[p], NULL);
+		end(m, value);
+	}
+}
+
+static void
+node_family(struct metrics *m, const struct node_family *f)
+{
+	family(m, f->name, "gauge", f->unit, f->help);
+	for (size_t p = 0; p < m->results->phases_count; p++) {
+		const struct phase_result *phase = &m->results->phases[p];
+
+		for (size_t n = 0; n < phase->nodes_count; n++) {
+			double value = f->value(&phase->nodes[n]);
+
+			if (!isfinite(value))
+				continue;
+			begin(m, "", phase, phase->nodes[n].node);
+			end(m, value);
+		}
+	}
+}
+
+static void
+run(struct metrics *m)
+{
+	const struct run_info *r = &m->results->run;
+
+	family(m, "lockstep_run_info", "gauge", NULL, "What the run was; always 1.");
+	begin(m, "", NULL, NULL);
+	label(m->out, "name", r->name);
+	label(m->out, "state", field_enum_name(run_state_names, r->state));
+	label(m->out, "version", report_version(m->results));
+	label(m->out, "started_at", r->started_at);
+	end(m, 1);
+	family(m, "lockstep_run_nodes", "gauge", "nodes", "Nodes of the run.");
+	begin(m, "", NULL, NULL);
+	end(m, (double)m->results->nodes_count);
+	family(m, "lockstep_run_warnings", "gauge", "warnings", "Warnings about the run as a whole.");
+	begin(m, "", NULL, NULL);
+	end(m, (double)r->warnings_count);
+	if (!is_known_ns(r->duration_ns))
+		return;
+	family(m, "lockstep_run_duration_seconds", "gauge", "seconds", "From submission to end.");
+	begin(m, "", NULL, NULL);
+	end(m, seconds(r->duration_ns));
+}
+
+static enum ls_rc
+render_openmetrics(const struct results *results, struct sink *out, struct ls_err *err)
+{
+	struct metrics m = { .out = out, .results = results };
+
+	(void)err;
+	run(&m);
+	rates(&m, "lockstep_phase_throughput_bytes_per_second", "bytes_per_second",
+	    "Bytes per second of all nodes, by the way of putting them together.", true);
+	rates(&m, "lockstep_phase_operations_per_second", "operations_per_second",
+	    "Operations per second of all nodes, likewise.", false);
+	for (size_t i = 0; i < ARRAY_LEN(phase_families); i++)
+		phase_family(&m, &phase_families[i]);
+	for (size_t i = 0; i < ARRAY_LEN(node_families); i++)
+		node_family(&m, &node_families[i]);
+	latencies(&m);
+	sink_printf(out, "# EOF\n");
+	return LS_OK;
+}
+
+const struct report_format report_openmetrics = {
+	.name = "openmetrics",
+	.extension = "prom",
+	.help = "samples for Prometheus and OpenMetrics, in seconds and bytes",
+	.render = render_openmetrics,
+};
