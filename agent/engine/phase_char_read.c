@@ -8,8 +8,9 @@ arm(struct worker *w)
 	bool bytes = w->engine->spec.semantics == BONNIE_2_00;
 
 	return data_arm(w,
-	    &(const struct data_traits){
-		.bonnie = true, .io = bytes ? &io_engine_bytes : &io_engine_putc, .bound = bytes ? BONNIE_BYTES : 0 });
+	    &(const struct data_traits){ .bonnie = true,
+		.io = bytes ? &io_engine_bytes : &io_engine_putc,
+		.bound = phase_byte_limit(&w->engine->spec) });
 }
 
 const struct phase_ops phase_ops_char_read = {

@@ -12,7 +12,7 @@ arm(struct worker *w)
 		.fresh = true,
 		.bonnie = true,
 		.io = bytes ? &io_engine_bytes : &io_engine_putc,
-		.bound = bytes ? BONNIE_BYTES : 0 });
+		.bound = phase_byte_limit(&w->engine->spec) });
 }
 
 const struct phase_ops phase_ops_char_write = {

@@ -8,8 +8,6 @@
 #include "agent/engine/io.h"
 #include "agent/engine/phase_ops.h"
 
-#define BONNIE_BYTES (3ULL << 20) /* what the phases of single bytes move at the most */
-
 struct data_traits {
 	bool write;
 	bool fresh; /* makes its files itself */

@@ -21,7 +21,9 @@ progress_planned(const struct phase *p, const uint64_t *node_workers, size_t nod
 		return sat_mul(p->seeks, nodes);
 	if (p->amount > 0)
 		return sat_mul(p->amount, workers);
-	return phase_bytes_once(p, nodes, workers);
+	uint64_t once = phase_bytes_once(p, nodes, workers);
+
+	return phase_byte_limit(p) > 0 ? LS_MIN(once, sat_mul(phase_byte_limit(p), workers)) : once;
 }
 
 double

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "common/base/units.h"
+#include "proto/model/aggregate.h"
 
-#define TOO_SHORT_NS (NS_PER_S / 2)
-#define PER_N        1024 /* files that bonnie++ counts as one */
+#define PER_N 1024 /* files that bonnie++ counts as one */
 
 /* Phases that do as bonnie++ does come first, then the nearest of lockstep's own; names of imports stand between. */
 const char *const bonnie_io_kinds[BONNIE_IO] = {
@@ -20,9 +20,9 @@ const char *const bonnie_io_kinds[BONNIE_IO] = {
 };
 
 const char *const bonnie_file_kinds[BONNIE_FILES] = {
-	"create seq_create",
-	"stat seq_stat",
-	"delete seq_del",
+	"bonnie-create create seq_create",
+	"bonnie-stat stat seq_stat",
+	"bonnie-delete delete seq_del",
 	"random-create ran_create",
 	"random-stat ran_stat",
 	"random-delete ran_del",
@@ -60,7 +60,7 @@ bonnie_first(const struct report_row *row, const char *const *kinds, size_t coun
 bool
 bonnie_too_short(const struct report_cell *cell)
 {
-	return cell->elapsed_ns != LS_UNKNOWN_I64 && cell->elapsed_ns < TOO_SHORT_NS;
+	return cell->elapsed_ns != LS_UNKNOWN_I64 && cell->elapsed_ns < AGGREGATE_BONNIE_MIN_NS;
 }
 
 const char *
@@ -112,6 +112,17 @@ bonnie_files(const struct results *results, const struct phase_result *phase, si
 		snprintf(buf, len, "%" PRIu64, files / PER_N);
 	else
 		snprintf(buf, len, "%.3f", (double)files / PER_N);
+	return buf;
+}
+
+const char *
+bonnie_largest(const struct phase *spec, char *buf, size_t len)
+{
+	buf[0] = '\0';
+	if (spec->links != LINKS_NONE)
+		snprintf(buf, len, "%d", spec->links == LINKS_HARD ? -1 : -2);
+	else if (spec->size > 0)
+		snprintf(buf, len, "%" PRIu64, spec->size);
 	return buf;
 }
 

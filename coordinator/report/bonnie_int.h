@@ -32,6 +32,9 @@ const char *bonnie_size(uint64_t bytes, char *buf, size_t len);
 const char *bonnie_files(
     const struct results *results, const struct phase_result *phase, size_t node, char *buf, size_t len);
 
+/* A link's kind as CSV tells it in the place of the largest size ("-1", "-2"), or that size; "" when all files are empty. buf: 32 bytes. */
+const char *bonnie_largest(const struct phase *spec, char *buf, size_t len);
+
 /* "15706us", "332ms", "100s"; "" when not known. buf: 32 bytes. */
 const char *bonnie_latency(int64_t ns, char *buf, size_t len);
 

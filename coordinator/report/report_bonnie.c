@@ -50,12 +50,12 @@ pair(struct sink *out, const struct report_cell *cell, double rate, const char *
 {
 	char cpu[16] = "";
 
-	if (!cell->measured || !isfinite(rate)) {
-		sink_repeat(out, ' ', W_RATE + 4);
+	if (cell->measured && bonnie_too_short(cell)) {
+		sink_printf(out, " +++++ +++");
 		return;
 	}
-	if (bonnie_too_short(cell)) {
-		sink_printf(out, " +++++ +++");
+	if (!cell->measured || !isfinite(rate)) {
+		sink_repeat(out, ' ', W_RATE + 4);
 		return;
 	}
 	if (isfinite(cell->cpu_percent))
@@ -91,10 +91,19 @@ files_size(const struct bonnie_table *t, size_t node, char *buf, size_t len)
 	char files[32];
 
 	bonnie_files(t->results, first, node, files, sizeof(files));
-	if (first->spec.size == 0)
-		snprintf(buf, len, "%s", files);
+	const struct phase *spec = &first->spec;
+	bool tree = (phase_kind_info((enum phase_kind)spec->kind)->groups & PHASE_TREE) != 0;
+	char dirs[32] = "";
+
+	if (tree && spec->directories > 1)
+		snprintf(dirs, sizeof(dirs), "/%" PRIu64, spec->directories);
+	if (spec->links != LINKS_NONE)
+		snprintf(buf, len, "%s:%s%s", files, spec->links == LINKS_HARD ? "link" : "symlink", dirs);
+	else if (spec->size == 0)
+		snprintf(buf, len, "%s%s", files, dirs);
 	else
-		snprintf(buf, len, "%s:%" PRIu64 ":%" PRIu64, files, first->spec.size, first->spec.size);
+		snprintf(buf, len, "%s:%" PRIu64 ":%" PRIu64 "%s", files, spec->size,
+		    tree ? spec->min_size : spec->size, dirs);
 	return buf;
 }
 

@@ -15,12 +15,12 @@ extern const struct report_format report_bonnie_csv;
 static void
 add_pair(struct sink *out, const struct report_cell *cell, double rate, bool decimals)
 {
-	if (!cell->measured || !isfinite(rate)) {
-		sink_printf(out, ",,");
+	if (cell->measured && bonnie_too_short(cell)) {
+		sink_printf(out, ",+++++,+++");
 		return;
 	}
-	if (bonnie_too_short(cell)) {
-		sink_printf(out, ",+++++,+++");
+	if (!cell->measured || !isfinite(rate)) {
+		sink_printf(out, ",,");
 		return;
 	}
 	sink_printf(out, ",%.*f,", decimals && rate < 1000 ? 1 : 0, decimals && rate < 1000 ? rate : floor(rate));
@@ -72,14 +72,23 @@ add_files(struct sink *out, const struct results *results, const struct report_r
 {
 	const struct phase_result *first = bonnie_first(row, bonnie_file_kinds, BONNIE_FILES);
 	char files[32];
+	char max[32];
 
-	if (first == NULL)
+	if (first == NULL) {
 		sink_printf(out, ",,,,,");
-	else if (first->spec.size == 0)
-		sink_printf(out, ",%s,,,,", bonnie_files(results, first, node, files, sizeof(files)));
-	else
-		sink_printf(out, ",%s,%" PRIu64 ",%" PRIu64 ",,",
-		    bonnie_files(results, first, node, files, sizeof(files)), first->spec.size, first->spec.size);
+	} else {
+		const struct phase *spec = &first->spec;
+		bool tree = (phase_kind_info((enum phase_kind)spec->kind)->groups & PHASE_TREE) != 0;
+
+		sink_printf(out, ",%s,%s,", bonnie_files(results, first, node, files, sizeof(files)),
+		    bonnie_largest(spec, max, sizeof(max)));
+		if (spec->size > 0)
+			sink_printf(out, "%" PRIu64, tree ? spec->min_size : spec->size);
+		/* bonnie++ prints the directories in the place of the chunk's size */
+		sink_printf(out, ",,");
+		if (tree && spec->directories > 1)
+			sink_printf(out, "%" PRIu64, spec->directories);
+	}
 	for (size_t i = 0; i < BONNIE_FILES; i++) {
 		struct report_cell cell = cell_of(results, row, bonnie_file_kinds[i], node);
 

@@ -11,7 +11,18 @@
 const char *
 report_test(const struct phase_result *phase)
 {
-	return phase->imported != NULL ? phase->imported->test : field_enum_name(phase_kind_names, phase->kind);
+	static const char *const shuffled[PHASE_KIND_COUNT] = {
+		[PHASE_BONNIE_CREATE] = "random-create",
+		[PHASE_BONNIE_STAT] = "random-stat",
+		[PHASE_BONNIE_DELETE] = "random-delete",
+	};
+
+	if (phase->imported != NULL)
+		return phase->imported->test;
+	if (phase->kind >= 0 && phase->kind < PHASE_KIND_COUNT && shuffled[phase->kind] != NULL &&
+	    phase->spec.order == ORDER_RANDOM)
+		return shuffled[phase->kind];
+	return field_enum_name(phase_kind_names, phase->kind);
 }
 
 uint64_t

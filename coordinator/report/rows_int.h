@@ -11,7 +11,7 @@
 
 #include "proto/model/results.h"
 
-/* The name of what was measured: a phase's kind, or an import's test, by which formats find it. Borrowed from the phase. */
+/* The name of what was measured: a phase's kind (bonnie++'s with random names apart), or an import's test, by which formats find it. Borrowed from the phase. */
 const char *report_test(const struct phase_result *phase);
 
 /* Sizes of a phase with data; LS_UNKNOWN_U64 when not known. */

@@ -594,6 +594,54 @@ warn_missing_nodes(struct phase_result *phase, bool partial, uint64_t rest)
 	}
 }
 
+/* --- as bonnie++ ---------------------------------------------------------------------------------------------------- */
+
+static void
+rate_forget(struct rate *rate)
+{
+	*rate = (struct rate){ (double)NAN, (double)NAN };
+}
+
+static void
+by_op_forget(struct by_op *by_op)
+{
+	for (int op = 0; op < OP_COUNT; op++) {
+		struct op_result *r = *by_op_slot(by_op, (enum op_kind)op);
+
+		if (r != NULL)
+			r->bytes_per_s = r->ops_per_s = (double)NAN;
+	}
+}
+
+/* bonnie++ tells no rate of what took less than half a second: it prints plus signs. Bytes, operations and times stay. */
+static void
+forget_too_fast(struct phase_result *phase)
+{
+	struct aggregate *a = &phase->aggregate;
+	struct rate *rates[] = { &a->last_done, &a->all_active, &a->first_done, &a->sum_of_rates };
+	bool any = false;
+
+	if ((phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_BONNIE) == 0)
+		return;
+	for (size_t n = 0; n < phase->nodes_count; n++) {
+		struct node_result *node = &phase->nodes[n];
+
+		if (node->ops == 0 || node_span(node) >= AGGREGATE_BONNIE_MIN_NS)
+			continue;
+		any = true;
+		node->bytes_per_s = node->ops_per_s = (double)NAN;
+		by_op_forget(&node->by_op);
+	}
+	if (phase->duration_ns != LS_UNKNOWN_I64 && phase->duration_ns < AGGREGATE_BONNIE_MIN_NS) {
+		by_op_forget(&a->by_op);
+		for (size_t i = 0; i < ARRAY_LEN(rates); i++)
+			rate_forget(rates[i]);
+	}
+	if (any)
+		warnings_add(&phase->warnings, &phase->warnings_count,
+		    "rates of what took less than half a second are n/a, as bonnie++ has it (+++++)");
+}
+
 enum ls_rc
 phase_result_aggregate(struct phase_result *phase, const struct job *job, struct ls_err *err)
 {
@@ -624,5 +672,7 @@ phase_result_aggregate(struct phase_result *phase, const struct job *job, struct
 	fill_rates(phase, &span);
 	fill_fairness(phase);
 	phase_add_quality_warnings(phase, job, &span);
-	return fill_latency(phase, err);
+	enum ls_rc rc = fill_latency(phase, err);
+	forget_too_fast(phase);
+	return rc;
 }

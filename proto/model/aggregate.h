@@ -9,6 +9,9 @@
 #include "common/base/err.h"
 #include "proto/model/results.h"
 
+/* Phases that do as bonnie++ does have no rate where they took less than this. */
+#define AGGREGATE_BONNIE_MIN_NS (NS_PER_S / 2)
+
 /* Fewer counter steps than this in the all-active span and its rate is null. */
 #define AGGREGATE_MIN_STEPS 10
 

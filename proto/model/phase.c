@@ -9,6 +9,8 @@
 /* Direct I/O needs at least the size of a logical block; what a volume really asks for is looked up on the nodes. */
 #define DIRECT_ALIGN 512
 
+#define BONNIE_CHAR_BYTES (3ULL << 20)
+
 /* Files occupy whole blocks. Larger clusters of a file system cannot be known here. */
 #define BLOCK_BYTES 4096
 
@@ -136,6 +138,14 @@ phase_is_durable(const struct phase *phase)
 
 	return phase->direct || phase->fsync || phase->sync_writes != SYNC_WRITES_NONE ||
 	    (bonnie && phase->semantics == BONNIE_2_00);
+}
+
+uint64_t
+phase_byte_limit(const struct phase *phase)
+{
+	bool chars = phase->kind == PHASE_CHAR_WRITE || phase->kind == PHASE_CHAR_READ;
+
+	return chars && phase->semantics == BONNIE_2_00 ? BONNIE_CHAR_BYTES : 0;
 }
 
 bool

@@ -162,6 +162,12 @@ void phase_copy(const struct phase *phase, struct phase *out);
 /* Do their workers do the same, whatever the phases are called and whoever takes part? (scaling.c) */
 bool phase_same_work(const struct phase *a, const struct phase *b);
 
+/*
+ * What a worker moves at the most when neither amount nor time says more: bonnie++ from 1.97 on takes no more than 3 MiB byte by byte.
+ * 0: its whole part.
+ */
+uint64_t phase_byte_limit(const struct phase *phase);
+
 /* Does that field apply to the kind? */
 bool phase_field_applies(const struct field_desc *field, enum phase_kind kind);
 

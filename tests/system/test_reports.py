@@ -61,6 +61,26 @@ def test_bonnie_reads_its_csv():
         assert f">{row[2]}<" in page and f">{row[19]}<" in page  # name and seeks, which it prints as they stand
 
 
+@pytest.mark.skipif(shutil.which("bon_csv2html") is None, reason="bonnie++ is not installed")
+def test_bonnie_reads_a_run_of_its_own_phases():
+    with open(document("bonnie"), encoding="utf-8") as f:
+        phases = json.load(f)["phases"]
+    text = lockstep("report", "--format", "bonnie-csv", document("bonnie")).stdout
+    rows = list(csv.reader(io.StringIO(text)))
+    assert [row[2] for row in rows] == ["node1", "node2", "node3", "(all 3)"] and all(len(row) == 50 for row in rows)
+    columns = [*range(9, 21, 2), *range(26, 38, 2)]
+    for row, of in zip(rows, (0, 1, 2, None)):
+        for column, phase in zip(columns, phases):
+            value = phase["aggregate"]["last_done"] if of is None else phase["nodes"][of]
+            rate = value["ops_per_s"] if phase["kind"] not in ("char-write", "block-out", "bonnie-rewrite", "char-read", "block-in") \
+                else value["bytes_per_s"] and value["bytes_per_s"] / 1024
+            assert row[column] == ("+++++" if rate is None else str(int(rate))), (row[2], phase["name"])
+    assert sum(cell == "+++++" for cell in rows[0]) == 9 and sum(cell == "+++" for cell in rows[0]) == 9
+    page = subprocess.run(["bon_csv2html"], input=text, capture_output=True, text=True, check=True).stdout
+    for row in rows:
+        assert f">{row[2]}<" in page and f">{row[26]}<" in page
+
+
 def test_compare_fails_only_when_asked_and_slower(tmp_path):
     a, b = document("cluster"), slower(tmp_path, 0.5)
     assert lockstep("compare", a, b).returncode == 0

@@ -39,6 +39,14 @@ test_planned_work(void **state)
 	p.time = NS_PER_S;
 	assert_int_equal(progress_planned(&p, workers, 3), 0);
 	p.time = 0;
+	p.amount = 0;
+	p.kind = PHASE_CHAR_WRITE;
+	p.layout = LAYOUT_NODE;
+	assert_int_equal(progress_planned(&p, workers, 3), 2 * MIB); /* parts of less than 3 MiB */
+	p.file_size = 1024 * MIB;
+	assert_int_equal(progress_planned(&p, workers, 3), 18 * MIB); /* bonnie++ 2.00: 3 MiB each */
+	p.semantics = BONNIE_1_03;
+	assert_int_equal(progress_planned(&p, workers, 3), 2048 * MIB);
 	p.kind = PHASE_CREATE;
 	p.files = 100;
 	assert_int_equal(progress_planned(&p, workers, 3), 600);

@@ -18,7 +18,7 @@
 
 #define COLUMNS 100
 
-static const char *const documents[] = { "cluster", "failed", "refused", "charts", "scale" };
+static const char *const documents[] = { "cluster", "failed", "refused", "charts", "scale", "bonnie" };
 
 static char *
 read_file(const char *path, size_t *len)

@@ -407,6 +407,38 @@ test_clock_share_is_judged(void **state)
 }
 
 static void
+test_bonnie_has_no_rate_below_half_a_second(void **state)
+{
+	static const struct node_case nodes[] = { { "slow", NODE_DONE, 0, 500, 500000, 50 },
+		{ "fast", NODE_DONE, 0, 499, 500000, 50 } };
+	static const struct node_case fast = { "fast", NODE_DONE, 0, 499, 500000, 50 };
+	struct phase_result phase;
+	struct job job;
+
+	(void)state;
+	field_struct_init(&job_desc, &job);
+	phase_fill(&phase, nodes, 2, PHASE_BLOCK_IN);
+	assert_int_equal(phase_result_aggregate(&phase, &job, NULL), LS_OK);
+	check_f64("half a second", "slow", phase.nodes[0].bytes_per_s, 1 * MB);
+	assert_true(isnan(phase.nodes[1].bytes_per_s) && isnan(phase.nodes[1].ops_per_s));
+	check_f64("half a second", "all", phase.aggregate.last_done.bytes_per_s, 2 * MB);
+	check_warning("fast", &phase, "less than half a second");
+	field_struct_fini(&phase_result_desc, &phase);
+
+	phase_fill(&phase, &fast, 1, PHASE_BLOCK_IN);
+	assert_int_equal(phase_result_aggregate(&phase, &job, NULL), LS_OK);
+	assert_true(isnan(phase.aggregate.last_done.bytes_per_s) && isnan(phase.aggregate.sum_of_rates.ops_per_s));
+	assert_int_equal(phase.aggregate.bytes, 500000);
+	field_struct_fini(&phase_result_desc, &phase);
+
+	phase_fill(&phase, &fast, 1, PHASE_READ); /* no phase of bonnie++ */
+	assert_int_equal(phase_result_aggregate(&phase, &job, NULL), LS_OK);
+	check_f64("others", "all", phase.aggregate.last_done.bytes_per_s, 500000 / 0.499);
+	field_struct_fini(&phase_result_desc, &phase);
+	field_struct_fini(&job_desc, &job);
+}
+
+static void
 add_node(struct results *r, const char *name, const char *kernel, const char *boot_id)
 {
 	r->nodes = ls_grow(r->nodes, r->nodes_count, sizeof(*r->nodes));
@@ -471,6 +503,7 @@ main(void)
 		cmocka_unit_test(test_page_cache_is_said_of_buffered_writes_alone),
 		cmocka_unit_test(test_done_at_is_linear_within_a_step),
 		cmocka_unit_test(test_clock_share_is_judged),
+		cmocka_unit_test(test_bonnie_has_no_rate_below_half_a_second),
 		cmocka_unit_test(test_the_run_is_judged_by_its_nodes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
