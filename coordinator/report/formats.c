@@ -11,6 +11,7 @@ extern const struct report_format report_bonnie;
 extern const struct report_format report_bonnie_csv;
 extern const struct report_format report_iozone;
 extern const struct report_format report_iozone_excel;
+extern const struct report_format report_crystaldiskmark;
 extern const struct report_format report_scale;
 extern const struct report_format report_xlsx;
 extern const struct report_format report_openmetrics;
@@ -26,6 +27,7 @@ const struct report_format *const report_formats[] = {
 	&report_bonnie_csv,
 	&report_iozone,
 	&report_iozone_excel,
+	&report_crystaldiskmark,
 	&report_scale,
 	&report_xlsx,
 	&report_openmetrics,

@@ -81,6 +81,26 @@ def test_bonnie_reads_a_run_of_its_own_phases():
         assert f">{row[2]}<" in page and f">{row[26]}<" in page
 
 
+def test_crystaldiskmark_shows_the_best_repetition_and_the_mean():
+    with open(document("rows"), encoding="utf-8") as f:
+        phases = json.load(f)["phases"]
+    blocks = lockstep("report", "--format", "crystaldiskmark", document("rows")).stdout.split("\nMachine: ")[1:]
+    assert [b.split("\n")[0].split(",")[0] for b in blocks] == ["(all 2)", "node1", "node2"]
+    line = re.compile(r"^  (SEQ|RND) +(\d+[KM]iB) \(Q= *(\d+), T= *(\d+)\): +([\d.]+) MB/s \[ *([\d.]+) IOPS\] < *([\d.]+) us>  mean +([\d.]+) MB/s$", re.M)
+    for block, node in zip(blocks, (None, 0, 1)):
+        rows = line.findall(block)
+        assert len(rows) == 12 and re.findall(r"^\[(\w+)\]", block, re.M) == ["Read", "Write", "Mix"]
+        for i, row in enumerate(rows):
+            runs = [p for p in phases if p["index"] == i]
+            assert len(runs) == 2
+            name = f"{row[0]}{row[1][:-2]} Q{row[2]}T{row[3]} {('read', 'write', 'mix')[i // 4]}"
+            assert [p["name"] for p in runs] == [name, name]
+            rates = [(p["aggregate"]["last_done"] if node is None else p["nodes"][node]) for p in runs]
+            best = max(rates, key=lambda r: r["bytes_per_s"])
+            assert row[4] == f"{best['bytes_per_s'] / 1e6:.3f}" and row[5] == f"{best['ops_per_s']:.1f}"
+            assert float(row[7]) == pytest.approx(sum(r["bytes_per_s"] for r in rates) / 2e6, abs=0.001)
+
+
 def test_compare_fails_only_when_asked_and_slower(tmp_path):
     a, b = document("cluster"), slower(tmp_path, 0.5)
     assert lockstep("compare", a, b).returncode == 0
