@@ -4,9 +4,11 @@ import os
 import pty
 import re
 import signal
+import shutil
 import socket
 import sqlite3
 import subprocess
+import tempfile
 
 import pytest
 
@@ -212,3 +214,86 @@ def test_limits_remove_the_oldest_and_log_it():
         cluster.start_daemon()
         wait_for("the limit", lambda: sorted(ids(cluster)) == sorted([first, others[2]]))
         assert f"run removed run={others[1]} limit=keep_days" in cluster.log("lockstepd")
+
+
+MIB = 1048576
+
+
+def past_runs(cluster, rates, name="past"):
+    """Runs of past days with those rates of the write phase, made of a real one; None: the phase failed."""
+    _, document, _ = cluster.run(JOB)
+    made = []
+    for day, rate in enumerate(rates, 1):
+        document["run"].update(id=f"{name}-{day:02}", name=name, started_at=f"2026-10-{day:02}T03:00:00.000Z", tags=["night"])
+        document["run"]["note"] = "new <switch>" if day == 8 else None
+        phase = document["phases"][0]
+        phase["state"] = "done" if rate else "failed"
+        phase["aggregate"]["last_done"]["bytes_per_s"] = (rate or 1) * MIB
+        with open(cluster.path("past.json"), "w", encoding="utf-8") as f:
+            json.dump(document, f)
+        cluster.cli("import", cluster.path("past.json"), check=True)
+        made.append(document["run"]["id"])
+    return made
+
+
+RATES = [100, 101, 99, 100, None, 102, 100, 80, 81, 79, 80, 80]
+
+
+def test_a_trend_marks_where_the_level_changed(cluster):
+    made = past_runs(cluster, RATES)
+    done = cluster.cli("trend", "past", "--phase", "write", "--json", check=True)
+    trend = json.loads(done.stdout)
+    assert trend["schema"] == "lockstep-trend/1" and [r["run"] for r in trend["runs"]] == made
+    (series,) = trend["series"]
+    assert series["unit"] == "B/s"
+    values = [p["value"] for p in series["points"]]
+    assert [None if v is None else round(v / MIB, 6) for v in values] == RATES
+    assert [p["run"] for p in series["points"] if p["changed"]] == ["past-08"]
+    change = series["points"][7]
+    assert round(change["before"] / MIB, 6) == 100 and round(change["after"] / MIB, 6) == 80
+
+    text = cluster.cli("trend", "--tag", "night", "past", check=True).stdout
+    assert re.search(r"past-08 +2026-10-08T03:00 +80\.0 MiB/s  \^ -20\.0 %, worse  \[night\]  new <switch>", text), text
+    assert re.search(r"past-05 +2026-10-05T03:00 +n/a", text)
+    assert "12 runs from 2026-10-01 to 2026-10-12" in text and "A change is marked where" in text
+    cluster.env["LC_ALL"] = "C.UTF-8"
+    shown = cluster.cli("trend", "past", check=True).stdout
+    assert "\u2588\u2588\u2588\u2588?\u2588\u2588\u2586\u2586\u2586\u2586\u2586" in shown
+    cluster.env["LC_ALL"] = "C"
+    assert cluster.cli("trend", "past", check=True).stdout.isascii()
+    less = json.loads(cluster.cli("trend", "past", "--limit", "3", "--json", check=True).stdout)
+    assert [r["run"] for r in less["runs"]] == made[-3:]
+    since = json.loads(cluster.cli("trend", "past", "--since", "2026-10-11", "--until", "2026-10-11", "--json", check=True).stdout)
+    assert [r["run"] for r in since["runs"]] == ["past-11"]
+
+
+@pytest.mark.parametrize("words,status,says", [
+    ((), 2, "which runs?"), (("x",), 1, "no finished run"), (("x", "--metric", "speed"), 2, "no metric"),
+    (("x", "--format", "pdf"), 2, "neither text"), (("x", "--since", "yesterday"), 2, "--since"),
+])
+def test_what_trend_cannot_show_is_said(cluster, words, status, says):
+    done = cluster.cli("trend", *words)
+    assert done.returncode == status and says in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_page_of_a_trend_is_whole_and_needs_nothing(cluster, tmp_path):
+    past_runs(cluster, RATES, name="page")
+    page = tmp_path / "trend.html"
+    cluster.cli("trend", "page", "--format", "html", "-o", str(page), check=True)
+    text = page.read_text(encoding="utf-8")
+    assert "<script" not in text and not re.search(r"(src|href)=", text)
+    assert text.count("<circle") == 11 + 12 and "-20.0 %" in text and "new &#60;switch&#62;" in text
+    check_in_browser(page)
+
+
+def check_in_browser(page):
+    """Real Chromium: no console message, and what the page says of itself is drawn."""
+    browser = next((b for b in ("chromium", "chromium-browser", "google-chrome") if shutil.which(b)), None)
+    if browser is None:
+        pytest.skip("no Chromium here")
+    with tempfile.TemporaryDirectory() as profile:
+        done = subprocess.run([browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
+                               "--enable-logging=stderr", "--v=0", "--virtual-time-budget=2000", "--dump-dom", f"file://{page}"],
+                              capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.count("<circle") == 23
+    assert "CONSOLE" not in done.stderr, done.stderr
