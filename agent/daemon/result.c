@@ -137,6 +137,24 @@ copy_error(const struct io_error *from, struct io_error *to)
 }
 
 static void
+copy_mismatch(const struct mismatch *from, struct mismatch *to)
+{
+	*to = *from;
+	to->path = ls_strdup(from->path);
+	to->file = ls_strdup(from->file);
+	to->least_phase = ls_strdup(from->least_phase);
+	to->text = ls_strdup(from->text);
+	if (from->found == NULL)
+		return;
+	to->found = ls_malloc(sizeof(*to->found));
+	*to->found = *from->found;
+	to->found->run = ls_strdup(from->found->run);
+	to->found->file = ls_strdup(from->found->file);
+	to->found->phase = ls_strdup(from->found->phase);
+	to->found->written_at = ls_strdup(from->found->written_at);
+}
+
+static void
 fill_errors(const struct result_input *in, struct node_result *node)
 {
 	size_t n = in->done ? in->done->error_list_count : 0;
@@ -154,6 +172,32 @@ fill_errors(const struct result_input *in, struct node_result *node)
 	}
 	for (size_t i = 0; i < n && node->error_list_count < 64; i++)
 		copy_error(&in->done->error_list[i], &node->error_list[node->error_list_count++]);
+}
+
+static void
+fill_verify(const struct result_input *in, struct node_result *node)
+{
+	struct verification v;
+	uint64_t blocks = 0;
+
+	field_struct_init(&verification_desc, &v);
+	for (uint32_t i = 0; i < in->workers; i++) {
+		const struct shm_worker *w = shm_map_worker(in->map, i);
+		blocks += atomic_load_explicit(&w->checked_blocks, memory_order_relaxed);
+		v.mismatches += atomic_load_explicit(&w->mismatches, memory_order_relaxed);
+	}
+	v.blocks = blocks;
+	if (blocks == 0)
+		return;
+	if (in->done && in->done->mismatches_count > 0) {
+		size_t n = in->done->mismatches_count;
+		v.list = ls_calloc(n, sizeof(*v.list));
+		v.list_count = n;
+		for (size_t i = 0; i < n; i++)
+			copy_mismatch(&in->done->mismatches[i], &v.list[i]);
+	}
+	node->verify = ls_malloc(sizeof(*node->verify));
+	*node->verify = v;
 }
 
 static enum node_state
@@ -175,6 +219,7 @@ result_build(const struct result_input *in, struct node_result *out)
 		fill_workers(in, out);
 		for (int op = 0; op < OP_COUNT; op++)
 			fill_op(in, (enum op_kind)op, out);
+		fill_verify(in, out);
 	}
 	out->series.interval_ns = LS_MAX(out->series.interval_ns, SHM_STEP_NS);
 	fill_errors(in, out);

@@ -33,6 +33,7 @@ engine_new(const struct engine_config *config, struct engine **out, struct ls_er
 	pthread_cond_init(&e->done, NULL);
 	errors_init(&e->errors, e->run_dir);
 	filled_init(&e->filled);
+	checks_init(&e->checks, e->run_dir, config->seed);
 	*out = e;
 	return LS_OK;
 }
@@ -160,6 +161,7 @@ set_phase(struct engine *e, const struct engine_arm *arm)
 	e->spec.name = NULL;
 	e->spec.nodes = NULL; /* node_workers says who is idle */
 	e->spec.nodes_count = 0;
+	e->spec.verify = phase_verifies(arm->spec);
 	memcpy(e->node_workers, arm->node_workers, e->config.node_count * sizeof(*e->node_workers));
 	e->ops = phase_ops_get((enum phase_kind)e->spec.kind);
 	e->lay_out = arm->lay_out;
@@ -169,6 +171,7 @@ set_phase(struct engine *e, const struct engine_arm *arm)
 	e->active = (uint32_t)e->node_workers[e->user];
 	layout_begin(e);
 	e->epoch++;
+	checks_begin(&e->checks, e->epoch, e->spec.kind);
 	atomic_store_explicit(&e->tickets, 0, memory_order_relaxed);
 	atomic_store_explicit(&e->control->start_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&e->control->decided_ns, 0, memory_order_relaxed);
@@ -290,6 +293,13 @@ engine_errors(const struct engine *e, const struct io_error **out, size_t *out_c
 	return e->errors.count;
 }
 
+size_t
+engine_mismatches(const struct engine *e, const struct mismatch **out)
+{
+	*out = e->checks.kept;
+	return e->checks.kept_count;
+}
+
 void
 engine_stop(struct engine *e)
 {
@@ -321,6 +331,7 @@ engine_free(struct engine *e)
 	}
 	free(e->workers);
 	filled_fini(&e->filled);
+	checks_fini(&e->checks);
 	errors_fini(&e->errors);
 	pthread_cond_destroy(&e->done);
 	pthread_cond_destroy(&e->wake);

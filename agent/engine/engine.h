@@ -79,6 +79,9 @@ int64_t engine_flush(struct engine *e);
 /* Failures of the phase: count of all, and the first ENGINE_ERRORS_MAX of them, borrowed until the next arm. */
 uint64_t engine_errors(const struct engine *e, const struct io_error **out, size_t *out_count);
 
+/* The first blocks of the phase that were not what had been written, borrowed until the next arm; returns how many. */
+size_t engine_mismatches(const struct engine *e, const struct mismatch **out);
+
 /*
  * Asks the workers of the armed epoch to leave after their present operation, or to end laying out. They still count as left only
  * when they have. Any thread, also while another is in engine_arm.

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "agent/engine/check.h"
 #include "agent/engine/engine.h"
 #include "agent/engine/errors.h"
 #include "agent/engine/filled.h"
@@ -35,6 +36,7 @@ struct data_state {
 	const struct io_engine *io;
 	struct io_job job;
 	struct phase_place place;
+	struct check check;
 	char path[PATH_MAX_REL];
 	uint64_t file; /* number for engine.filled */
 	bool fresh;
@@ -76,6 +78,7 @@ struct worker {
 	bool armed; /* has something to disarm */
 	bool idle;  /* no operations in this phase */
 	bool failed;
+	int64_t wall_ns;                        /* CLOCK_REALTIME less CLOCK_MONOTONIC, when it was armed */
 	struct data_pool write_pool, read_pool; /* kept from phase to phase */
 	struct meta_range present[2];           /* by enum phase_dirs */
 	struct data_state data;
@@ -118,6 +121,7 @@ struct engine {
 	struct errors errors;
 	struct filled filled;
 	struct interleaving interleaving; /* that the ranges of filled are told in */
+	struct checks checks;
 };
 
 /* A worker's thread: waits for orders. arg is its struct worker. */
@@ -147,7 +151,10 @@ uint64_t worker_data_budget(const struct worker *w);
 /* Buffers are aligned to this. */
 size_t engine_alignment(const struct engine *e);
 
-/* What the worker writes is stamped with. */
+/* What the worker's data is filled with. */
+struct data_pattern worker_data_pattern(const struct worker *w);
+
+/* What the worker writes is stamped with, but for the file. */
 struct data_source worker_data_source(const struct worker *w);
 
 #endif

@@ -49,6 +49,7 @@ file_set_name(struct worker *w, uint64_t number)
 	struct data_state *d = &w->data;
 
 	d->number = number;
+	data_name_file(w);
 	if (has_directories(w))
 		snprintf(d->path, sizeof(d->path), "n%llu/f.%u/%05llu/%08llu", owner(w), w->index,
 		    (unsigned long long)directory_of(w, number), (unsigned long long)number);
@@ -102,6 +103,9 @@ is_there(const struct worker *w)
 	    (w->data.number >= w->files.count || w->files.file_size < spec->file_size ||
 		w->files.directories != spec->directories))
 		return false;
+	/* Own ones that were cut from outside are for the check to find. */
+	if (is_own(w) && spec->verify)
+		return true;
 	return fstatat(w->engine->config.run_dir_fd, w->data.path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    (uint64_t)st.st_size >= spec->file_size;
 }

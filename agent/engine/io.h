@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/engine/check.h"
 #include "agent/engine/data.h"
 #include "agent/engine/offsets.h"
 #include "agent/engine/tally.h"
@@ -36,8 +37,9 @@ struct io_job {
 	struct offsets offsets;
 	uint64_t drawn; /* operations whose direction was decided one by one */
 	struct data_source source;
-	unsigned char *memory; /* slots, aligned for direct I/O; borrowed */
-	size_t slot_bytes;     /* >= the longest record */
+	const struct check *check; /* what is read is checked; NULL: it is not */
+	unsigned char *memory;     /* slots, aligned for direct I/O; borrowed */
+	size_t slot_bytes;         /* >= the longest record */
 	unsigned
 	    slots; /* a multiple of depth: flight i has i, i + depth, ... in turn; where not all is written, depth more */
 	struct tally tally;

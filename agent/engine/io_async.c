@@ -125,6 +125,17 @@ reap(struct io_job *job, struct async *a, unsigned n, int64_t end)
 	return completed;
 }
 
+/* After the time was taken; those that complete meanwhile are seen that much later. */
+static void
+check_completed(const struct io_job *job, const struct async *a, unsigned completed)
+{
+	for (unsigned i = 0; i < completed; i++) {
+		const struct io_flight *f = a->completions[i].flight;
+		if (f->op == OP_READ)
+			check_record(job->check, f->buffer, &f->record);
+	}
+}
+
 /* One turn: issue, wait, count, prepare. False when the queue itself failed. */
 static bool
 turn(struct io_job *job, struct async *a, const struct io_queue_ops *ops, bool first)
@@ -141,12 +152,15 @@ turn(struct io_job *job, struct async *a, const struct io_queue_ops *ops, bool f
 
 	int64_t end = io_now_ns();
 	unsigned completed = reap(job, a, (unsigned)n, end);
+	job->source.now_ns = end;
+	if (job->check != NULL)
+		check_completed(job, a, completed);
 	if (!io_failed(job) && tally_more(&job->tally, end))
 		for (unsigned i = 0; i < completed; i++)
 			refill(job, a, a->completions[i].flight);
 	if (first)
 		sched_yield(); /* as in the synchronous loop */
-	begin_fresh(job, a, first || job->write ? io_now_ns() : end);
+	begin_fresh(job, a, first || job->write || job->check != NULL ? io_now_ns() : end);
 	return true;
 }
 

@@ -62,14 +62,17 @@ io_sync_run(struct io_job *job, int64_t (*issue)(struct io_job *job, struct io_f
 		tally_end_op(t, f->op, now, end, f->record.length);
 		tally_note(t, end);
 		now = end;
+		job->source.now_ns = end;
+		if (job->check != NULL && f->op == OP_READ)
+			check_record(job->check, f->buffer, &f->record);
 		if (!io_flight_next(job, f)) {
 			job->complete = true;
 			return;
 		}
 		if (first)
 			sched_yield(); /* a worker that waits for this processor starts now, not a scheduler's slice later */
-		/* Renewing stamps takes a while, a yield as well; without either the end of one is the start of the next. */
-		if (first || job->write)
+		/* Renewing and checking stamps takes a while, a yield as well; without either the end of one is the start of the next. */
+		if (first || job->write || job->check != NULL)
 			now = io_now_ns();
 		first = false;
 	}

@@ -40,6 +40,10 @@ bool layout_make_filled(struct worker *w);
 /* The first length bytes of the part have been written. */
 void layout_note_filled(struct worker *w, uint64_t length);
 
+/* All of the part has been written by that generation; layout_begin_check: what is read is checked against all that is known. */
+void layout_note_pass(struct worker *w, uint64_t generation);
+void layout_begin_check(struct worker *w);
+
 /* --- for files that come many to a worker; all tell a failure at the step w->data.step --- */
 
 /* The node's directory, or the one that all share. */

@@ -71,6 +71,13 @@ struct record {
 /* At the first record of what config (copied) describes. */
 void offsets_init(struct offsets *o, const struct offsets_config *config);
 
+/* How many records offsets_next has given so far. */
+static inline uint64_t
+offsets_handed_out(const struct offsets *o)
+{
+	return (o->round - o->config.first_round) * o->records + o->index;
+}
+
 /* The next record, or false when the bound is reached. */
 bool offsets_next(struct offsets *o, struct record *out);
 

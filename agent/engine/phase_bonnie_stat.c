@@ -15,7 +15,9 @@ arm(struct worker *w)
 
 	if (!tree_arm(w, true))
 		return false;
-	if (size == 0 || data_pool_need(&w->read_pool, size, engine_alignment(w->engine), 0, &err) == LS_OK)
+	if (size == 0 ||
+	    data_pool_need(&w->read_pool, size, engine_alignment(w->engine), &(struct data_pattern){ 0 }, &err) ==
+		LS_OK)
 		return true;
 	worker_fail_err(w, "arm", &err);
 	return false;

@@ -62,9 +62,9 @@ static bool
 need_pool(struct worker *w, struct data_pool *pool, uint64_t size)
 {
 	struct ls_err err;
-	uint64_t stream = offsets_mix(w->engine->config.seed) ^ data_writer(w->engine->config.node_index, w->index);
+	const struct data_pattern pattern = worker_data_pattern(w);
 
-	if (data_pool_need(pool, (size_t)size, engine_alignment(w->engine), stream, &err) == LS_OK)
+	if (data_pool_need(pool, (size_t)size, engine_alignment(w->engine), &pattern, &err) == LS_OK)
 		return true;
 	worker_fail_err(w, "arm", &err);
 	return false;
@@ -127,6 +127,62 @@ bound(const struct worker *w, const struct data_traits *traits)
 	if (spec->time > 0)
 		return OFFSETS_NO_BOUND;
 	return traits->bound > 0 ? LS_MIN(traits->bound, w->data.place.length) : w->data.place.length;
+}
+
+/* Are the blocks of its files summed up, each by itself? */
+static bool
+has_sums(const struct phase *spec)
+{
+	return spec->record_size % DATA_BLOCK == 0;
+}
+
+/* What stamps say of the worker's place. */
+static void
+set_source(struct worker *w)
+{
+	struct data_source *source = &w->data.job.source;
+
+	data_name_file(w);
+	source->sums = has_sums(&w->engine->spec);
+	source->pool = &w->write_pool;
+}
+
+void
+data_name_file(struct worker *w)
+{
+	const struct phase *spec = &w->engine->spec;
+	const struct data_state *d = &w->data;
+
+	w->data.job.source.file =
+	    data_file((unsigned)spec->layout, d->place.file, spec->files_per_worker > 1 ? d->number + 1 : 0);
+}
+
+/*
+ * Who checks, and what can be checked. Blocks that later phases cannot check are remembered by the kind of the phase that leaves them, until
+ * the files are made anew.
+ */
+static bool
+set_checks(struct worker *w, const struct data_traits *traits)
+{
+	struct engine *e = w->engine;
+	struct ls_err err;
+	int left = checks_unchecked(&e->checks, (unsigned)e->spec.layout);
+	if (e->spec.verify && left >= 0) {
+		ls_err_set(&err, LS_E_INVALID,
+		    "verify: an earlier phase, %s, wrote these files in a way that cannot be checked (records that are "
+		    "no "
+		    "multiples of %d bytes, duplicate, or updates in place); write them anew before",
+		    phase_kind_names[left], DATA_BLOCK);
+		worker_fail_err(w, "arm", &err);
+		return false;
+	}
+	if (traits->fresh || traits->write)
+		checks_note_writer(&e->checks, (unsigned)e->spec.layout, e->spec.kind, traits->fresh,
+		    has_sums(&e->spec) && !traits->update && e->spec.duplicate == 0);
+	if (!e->spec.verify)
+		return true;
+	layout_begin_check(w);
+	return true;
 }
 
 static void
@@ -225,7 +281,10 @@ data_lay_out(struct worker *w)
 	begin_job(w, &(const struct data_traits){ .write = false });
 	if (w->engine->spec.engine == ENGINE_NULL)
 		return true;
-	if (!layout_place(w) || !make_layout_data(w))
+	if (!layout_place(w))
+		return false;
+	set_source(w);
+	if (!make_layout_data(w))
 		return false;
 	return w->engine->spec.files_per_worker > 1 ? file_set_make_filled(w) : layout_make_filled(w);
 }
@@ -249,7 +308,10 @@ data_arm(struct worker *w, const struct data_traits *traits)
 	bool null = e->spec.engine == ENGINE_NULL; /* touches no file */
 
 	begin_job(w, traits);
-	if (!layout_place(w) || !check_alignment(w) || !make_slots(w))
+	if (!layout_place(w) || !check_alignment(w))
+		return false;
+	set_source(w);
+	if (!set_checks(w, traits) || !make_slots(w))
 		return false;
 	snprintf(w->shm->file, sizeof(w->shm->file), "%s", null ? "(none)" : d->path);
 	if (!null && !open_files(w, traits))
@@ -258,6 +320,9 @@ data_arm(struct worker *w, const struct data_traits *traits)
 	d->job.memory = d->job.write ? w->write_pool.memory : w->read_pool.memory;
 	if (!null && e->spec.prime && !traits->write && !prime(w))
 		return false;
+	/* Reads of phases that write land behind the slots; stamps within blocks change what is known of them. */
+	if (io_slots(&d->job) > d->job.slots || !has_sums(&e->spec))
+		data_pool_spoil(&w->write_pool, has_sums(&e->spec) ? d->job.slots * d->job.slot_bytes : 0);
 	set_order(w, traits);
 	if (e->spec.files_per_worker > 1)
 		file_set_begin(w);
@@ -298,6 +363,37 @@ note_filled(struct worker *w)
 	if (d->job.offsets.config.bound < length)
 		length = d->job.offsets.config.bound;
 	layout_note_filled(w, length);
+}
+
+/*
+ * Whole passes over the part that are certainly done: what was handed out less what may not have been issued. Nothing is known of
+ * orders that leave records out, and of reads in between.
+ */
+static uint64_t
+passes_done(const struct data_state *d)
+{
+	const struct offsets *o = &d->job.offsets;
+	enum offsets_order order = o->config.order;
+	uint64_t handed = offsets_handed_out(o);
+	uint64_t spare = d->job.complete ? 1 : d->job.depth;
+
+	if (d->job.op != OP_WRITE || d->job.read_percent > 0 ||
+	    (order != OFFSETS_FORWARD && order != OFFSETS_BACKWARD && order != OFFSETS_RANDOM))
+		return 0;
+	/* The bound may have cut the last record, unless the part ends there. */
+	if (d->job.complete && o->config.bound % o->config.length == 0)
+		spare = 0;
+	return handed > spare ? (handed - spare) / o->records : 0;
+}
+
+static void
+note_pass(struct worker *w)
+{
+	struct data_state *d = &w->data;
+	uint64_t passes = passes_done(d);
+
+	if (passes > 0 && !w->failed && d->job.fd >= 0)
+		layout_note_pass(w, data_generation(w->engine->epoch, passes - 1));
 }
 
 /* May something be timed after the last operation? */
@@ -383,6 +479,7 @@ run_file(struct worker *w)
 	if (io_failed(&d->job))
 		data_fail_io(w);
 	note_filled(w);
+	note_pass(w);
 
 	int64_t fsync_ns = timed_fsync(w);
 	int64_t close_ns = timed_close(w);
@@ -435,6 +532,7 @@ data_disarm(struct worker *w)
 
 	if (d->io != NULL)
 		d->io->teardown(&d->job);
+	check_fini(&d->check);
 	if (d->job.fd >= 0)
 		close(d->job.fd);
 	d->job.fd = -1;

@@ -26,6 +26,8 @@ bool data_arm(struct worker *w, const struct data_traits *traits);
 void data_run(struct worker *w, const struct rusage *cpu);
 /* The operation that ended the run is told as the worker's failure. */
 void data_fail_io(struct worker *w);
+/* Stamps name the worker's present file from here on. */
+void data_name_file(struct worker *w);
 void data_flush(struct worker *w);
 void data_disarm(struct worker *w);
 

@@ -104,11 +104,11 @@ static bool
 make_data(struct worker *w)
 {
 	uint64_t size = LS_MIN(w->engine->spec.size, LS_MAX(worker_data_budget(w), (uint64_t)DATA_BLOCK));
-	uint64_t stream = offsets_mix(w->engine->config.seed) ^ w->meta.source.writer;
+	const struct data_pattern pattern = worker_data_pattern(w);
 	struct ls_err err;
 
 	if (size == 0 ||
-	    data_pool_need(&w->write_pool, (size_t)size, engine_alignment(w->engine), stream, &err) == LS_OK)
+	    data_pool_need(&w->write_pool, (size_t)size, engine_alignment(w->engine), &pattern, &err) == LS_OK)
 		return true;
 	worker_fail_err(w, "arm", &err);
 	return false;
@@ -184,6 +184,8 @@ meta_arm(struct worker *w, bool present)
 	m->dir_fd = -1;
 	m->present = &w->present[e->spec.dirs];
 	m->source = worker_data_source(w);
+	m->source.sums = true;
+	m->source.pool = &w->write_pool;
 	tally_arm(&m->tally, w->shm, e->control, e->epoch, phase_kind_info((enum phase_kind)e->spec.kind)->op);
 	w->idle = e->spec.files == 0;
 	if (!place(w) || !make_data(w))
@@ -204,6 +206,7 @@ write_data(struct worker *w, const char *step, int fd)
 
 	for (uint64_t done = 0; done < size;) {
 		size_t length = (size_t)LS_MIN(size - done, (uint64_t)pool->size);
+		w->meta.source.now_ns = atomic_load_explicit(&w->shm->since_ns, memory_order_relaxed);
 		/* The file's number stands for the round: all files have the same offsets. */
 		data_stamp_record(&w->meta.source, pool->memory, done, length, w->meta.number);
 		tally_call(&w->meta.tally, SHM_CALL_WRITE);

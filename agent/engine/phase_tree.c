@@ -120,8 +120,11 @@ fail_arm(struct worker *w, enum shm_call call, const char *name)
 static bool
 write_file(struct worker *w, int fd, uint64_t size)
 {
-	const struct data_source source = worker_data_source(w);
+	struct data_source source = worker_data_source(w);
 	unsigned char *data = w->write_pool.memory;
+
+	source.sums = w->engine->spec.record_size % DATA_BLOCK == 0;
+	source.pool = &w->write_pool;
 
 	for (uint64_t done = 0; done < size;) {
 		size_t length = (size_t)LS_MIN(size - done, w->engine->spec.record_size);
@@ -269,11 +272,13 @@ static bool
 make_data(struct worker *w)
 {
 	size_t size = (size_t)LS_MIN(w->engine->spec.size, w->engine->spec.record_size);
+	const struct data_pattern pattern = worker_data_pattern(w);
 	struct ls_err err;
 
-	if (size == 0 ||
-	    data_pool_need(&w->write_pool, size, engine_alignment(w->engine), worker_data_source(w).writer, &err) ==
-		LS_OK)
+	/* Stamps within blocks change what other phases know of them. */
+	if (w->engine->spec.record_size % DATA_BLOCK != 0)
+		data_pool_spoil(&w->write_pool, 0);
+	if (size == 0 || data_pool_need(&w->write_pool, size, engine_alignment(w->engine), &pattern, &err) == LS_OK)
 		return true;
 	worker_fail_err(w, "arm", &err);
 	return false;

@@ -73,6 +73,21 @@ worker_data_source(const struct worker *w)
 		.seed = w->engine->config.seed,
 		.writer = data_writer(w->engine->config.node_index, w->index),
 		.epoch = w->engine->epoch,
+		.wall_ns = w->wall_ns,
+		.now_ns = atomic_load_explicit(&w->shm->since_ns, memory_order_relaxed),
+	};
+}
+
+struct data_pattern
+worker_data_pattern(const struct worker *w)
+{
+	uint64_t seed = offsets_mix(w->engine->config.seed);
+
+	return (struct data_pattern){
+		.stream = seed ^ data_writer(w->engine->config.node_index, w->index),
+		.common = offsets_mix(seed),
+		.compress = (unsigned)w->engine->spec.compress,
+		.duplicate = (unsigned)w->engine->spec.duplicate,
 	};
 }
 
@@ -89,6 +104,8 @@ arm(struct worker *w)
 {
 	w->idle = w->failed = false;
 	atomic_store_explicit(&w->shm->tid, (int32_t)syscall(SYS_gettid), memory_order_relaxed);
+	atomic_store_explicit(&w->shm->since_ns, io_now_ns(), memory_order_relaxed);
+	w->wall_ns = data_wall_offset_ns();
 	set_state(w, SHM_PREPARING);
 	w->armed = true;
 	if (!(w->engine->lay_out ? w->engine->ops->lay_out(w) : w->engine->ops->arm(w))) {

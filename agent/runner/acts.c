@@ -207,12 +207,18 @@ act_done(struct runner *r)
 		const struct io_error *in;
 		struct io_error *out;
 	} errors;
+	union {
+		const struct mismatch *in;
+		struct mismatch *out;
+	} found;
 
 	/* A void attempt has no result. */
 	if ((r->pending & PENDING_VOID) == 0) {
 		body.errors = engine_errors(r->engine, &list, &body.error_list_count);
 		errors.in = list;
 		body.error_list = errors.out;
+		body.mismatches_count = engine_mismatches(r->engine, &found.in);
+		body.mismatches = found.out;
 		runner_send(r, MSG_PHASE_DONE, &body);
 	}
 	if (r->pending != 0)

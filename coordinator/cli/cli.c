@@ -75,7 +75,8 @@ print_top_help(void)
 	    "  lockstep run --path /mnt/vol bonnie              run a preset on all connected nodes\n"
 	    "  lockstep report last --format csv                the newest run as a table\n"
 	    "  lockstep run --help                              what a command does, with examples\n"
-	    "\nexit status: 0 finished, 1 failed or aborted, 2 usage, 3 refused before the start\n");
+	    "\nexit status: 0 finished, 1 failed or aborted, 2 usage, 3 refused before the start,\n"
+	    "4 compare: slower than allowed, 5 run: verification found blocks that are not what was written\n");
 	fputs(out.text, stdout);
 	sink_free(&out);
 }
@@ -95,7 +96,8 @@ print_help(const struct cmd *cmd)
 	}
 	sink_printf(&out, "\noptions of all commands:\n");
 	options_help(cli_options, &out);
-	sink_printf(&out, "\nexit status: 0 finished, 1 failed or aborted, 2 usage, 3 refused before the start\n");
+	sink_printf(&out, "\nexit status: 0 finished, 1 failed or aborted, 2 usage, 3 refused before the start,\n"
+	    "4 compare: slower than allowed, 5 run: verification found blocks that are not what was written\n");
 	fputs(out.text, stdout);
 	sink_free(&out);
 }

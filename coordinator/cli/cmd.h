@@ -16,6 +16,7 @@ enum cli_exit {
 	CLI_USAGE = 2,   /* bad command line or job file: nothing was started */
 	CLI_REFUSED = 3, /* refused before the start */
 	CLI_SLOWER = 4,  /* compare --fail-if-slower: slower than that */
+	CLI_MISMATCH = 5, /* run: finished, but verification found blocks that are not what was written */
 };
 
 /* Options that every command takes. Texts are borrowed. */

@@ -225,6 +225,20 @@ follow(struct run *run, struct ls_err *err)
 	return rc;
 }
 
+/* Did a phase that verified find blocks that are not what was written? Says so. */
+static enum cli_exit
+judge_phases(const struct results *results)
+{
+	size_t bad = 0;
+
+	for (size_t i = 0; i < results->phases_count; i++)
+		bad += results->phases[i].state == PHASE_STATE_MISMATCH;
+	if (bad == 0)
+		return CLI_OK;
+	return cli_fail(CLI_MISMATCH, "verification: %zu phase%s read blocks that are not what was written", bad,
+	    bad == 1 ? "" : "s");
+}
+
 /* Report and results file. Nothing to report of a run that never began. */
 static enum cli_exit
 report(struct run *run)
@@ -245,8 +259,9 @@ report(struct run *run)
 		rc = results_write(&results, report_format_find("json"), run->options->json, &err);
 	if (rc == LS_OK && (run->options->json == NULL || strcmp(run->options->json, "-") != 0))
 		rc = results_write(&results, run->format, NULL, &err);
+	enum cli_exit verdict = rc == LS_OK ? judge_phases(&results) : CLI_OK;
 	field_struct_fini(&results_desc, &results);
-	return rc == LS_OK ? CLI_OK : cli_fail(CLI_FAILED, "%s", err.text);
+	return rc == LS_OK ? verdict : cli_fail(CLI_FAILED, "%s", err.text);
 }
 
 static enum cli_exit

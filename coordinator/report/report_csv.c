@@ -184,6 +184,10 @@ rows_node(const struct csv *csv, const struct node_result *node)
 	row_u64(csv, "device_write", node->device == NULL ? LS_UNKNOWN_U64 : node->device->write_bytes, "B");
 	row_i64(csv, "agent_cpu", node->agent.cpu_ns, "ns");
 	row_u64(csv, "agent_net", node->agent.net_bytes, "B");
+	if (node->verify != NULL) {
+		row_u64(csv, "verified_blocks", node->verify->blocks, "1");
+		row_u64(csv, "mismatches", node->verify->mismatches, "1");
+	}
 	rows_by_op(csv, &node->by_op);
 }
 

@@ -65,4 +65,7 @@ void text_repetitions(struct sink *out, const struct results *results);
 /* The whole report of an imported run, less its footer. results->run.origin is there. */
 void text_import(struct sink *out, const struct results *results);
 
+/* One line on what checking the data found; none where nothing was checked. */
+void text_verified(struct sink *out, const struct phase_result *phase);
+
 #endif

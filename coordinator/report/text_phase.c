@@ -356,4 +356,5 @@ text_phase(struct sink *out, const struct results *results, const struct phase_r
 	aggregate_table(out, phase);
 	quality_line(out, phase);
 	bytes_moved(out, phase, &t);
+	text_verified(out, phase);
 }

@@ -652,6 +652,7 @@ phase_result_aggregate(struct phase_result *phase, const struct job *job, struct
 	for (size_t n = 0; n < phase->nodes_count; n++)
 		node_result_derive(&phase->nodes[n]);
 
+	phase_judge_verification(phase);
 	struct span span = span_gather(phase);
 	fill_totals(phase, partial);
 	phase->aggregate.page_cache = is_page_cache(&phase->spec);

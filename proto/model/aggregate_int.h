@@ -32,6 +32,9 @@ bool span_is_too_short(const struct span *span);
 /* Is the node part of the aggregate? Not when idle, failed or lost. */
 bool node_counts(const struct node_result *node);
 
+/* A phase in which a node read blocks that are not what was written is no longer done; the first are named as warnings. */
+void phase_judge_verification(struct phase_result *phase);
+
 /* Appends the phase's quality gates that fail to its warnings. */
 void phase_add_quality_warnings(struct phase_result *phase, const struct job *job, const struct span *span);
 

@@ -1,4 +1,4 @@
-#include "proto/model/phase.h"
+#include "proto/model/phase_int.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -199,7 +199,9 @@ validate_data(const struct phase *phase, struct ls_err *err)
 	if (phase->files_per_worker > 1 && phase->layout != LAYOUT_WORKER)
 		return ls_err_set(err, LS_E_INVALID, "files_per_worker: %" PRIu64 " need layout worker, not %s",
 		    phase->files_per_worker, field_enum_name(phase_layout_names, phase->layout));
-	return validate_direct(phase, err);
+
+	enum ls_rc rc = validate_direct(phase, err);
+	return rc == LS_OK ? phase_validate_work(phase, err) : rc;
 }
 
 static enum ls_rc

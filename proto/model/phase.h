@@ -56,12 +56,13 @@ enum phase_group {
 	PHASE_TREE = 2048 << FIELD_GROUP_SHIFT,     /* in a tree of each worker's own */
 	PHASE_RANDOM = 4096 << FIELD_GROUP_SHIFT,   /* in random order */
 	PHASE_SHIFTED = 8192 << FIELD_GROUP_SHIFT,  /* can work on the files of another node */
+	PHASE_CHECK = 0x400000 << FIELD_GROUP_SHIFT, /* reads data that can be checked */
 	PHASE_GROUPS = 0x7fffff << FIELD_GROUP_SHIFT,
 };
 
 /* Most phases over data are of one of these. */
 #define PHASE_DATA_ANY   (PHASE_DATA | PHASE_AMOUNT)
-#define PHASE_DATA_READ  (PHASE_DATA_ANY | PHASE_RAW | PHASE_SHIFTED)
+#define PHASE_DATA_READ  (PHASE_DATA_ANY | PHASE_RAW | PHASE_SHIFTED | PHASE_CHECK)
 #define PHASE_DATA_WRITE (PHASE_DATA_ANY | PHASE_RAW | PHASE_SYNCS)
 
 enum phase_layout {
@@ -167,6 +168,8 @@ bool phase_same_work(const struct phase *a, const struct phase *b);
  * 0: its whole part.
  */
 uint64_t phase_byte_limit(const struct phase *phase);
+/* Are the blocks that it reads checked? */
+bool phase_verifies(const struct phase *phase);
 
 /* Does that field apply to the kind? */
 bool phase_field_applies(const struct field_desc *field, enum phase_kind kind);

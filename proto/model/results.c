@@ -27,6 +27,16 @@ const char *const phase_state_names[PHASE_STATE_COUNT + 1] = {
 	[PHASE_STATE_FAILED] = "failed",
 	[PHASE_STATE_INTERRUPTED] = "interrupted",
 	[PHASE_STATE_ABORTED] = "aborted",
+	[PHASE_STATE_MISMATCH] = "mismatch",
+};
+
+const char *const mismatch_cause_names[] = {
+	[MISMATCH_DAMAGED] = "damaged",
+	[MISMATCH_MISPLACED] = "misplaced",
+	[MISMATCH_STALE] = "stale",
+	[MISMATCH_FOREIGN] = "foreign",
+	[MISMATCH_BLANK] = "blank",
+	NULL,
 };
 
 const char *const node_state_names[NODE_STATE_COUNT + 1] = {

@@ -30,7 +30,16 @@ enum phase_state {
 	PHASE_STATE_FAILED,
 	PHASE_STATE_INTERRUPTED,
 	PHASE_STATE_ABORTED,
+	PHASE_STATE_MISMATCH, /* done, but verification found blocks that are not what was written */
 	PHASE_STATE_COUNT
+};
+
+enum mismatch_cause {
+	MISMATCH_DAMAGED = 0,
+	MISMATCH_MISPLACED,
+	MISMATCH_STALE,
+	MISMATCH_FOREIGN,
+	MISMATCH_BLANK,
 };
 
 enum node_state { NODE_DONE = 0, NODE_FAILED, NODE_LOST, NODE_IDLE, NODE_STATE_COUNT };
@@ -38,6 +47,7 @@ enum node_state { NODE_DONE = 0, NODE_FAILED, NODE_LOST, NODE_IDLE, NODE_STATE_C
 extern const char *const run_state_names[RUN_STATE_COUNT + 1];
 extern const char *const phase_state_names[PHASE_STATE_COUNT + 1];
 extern const char *const node_state_names[NODE_STATE_COUNT + 1];
+extern const char *const mismatch_cause_names[];
 
 #include "common/base/field_decl.h"
 #include "proto/model/results.def"

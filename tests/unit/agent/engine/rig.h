@@ -22,6 +22,7 @@
 
 #include "agent/engine/data.h"
 #include "agent/engine/engine.h"
+#include "common/base/crc32c.h"
 #include "common/base/mem.h"
 
 #define RIG_SEED 77
@@ -208,7 +209,7 @@ rig_count(struct rig *r, const char *rel)
 }
 
 /*
- * Reads [offset, offset + length) of a file and checks the stamp of each block: its place, its writer, its hash; generation,
+ * Reads [offset, offset + length) of a file and checks the stamp of each block: its place, its writer, its sum; generation,
  * unless 0, too. Blocks in between must not be zero.
  */
 static inline void
@@ -225,8 +226,13 @@ rig_check_stamps(struct rig *r, const char *rel, uint64_t offset, uint64_t lengt
 			fail_msg("%s: short at %llu", rel, (unsigned long long)at);
 		if (want >= sizeof(stamp)) {
 			memcpy(&stamp, block, sizeof(stamp));
-			if (stamp.offset != at || stamp.writer != writer ||
-			    stamp.check != data_check(RIG_SEED, &stamp) ||
+			assert_in_range(stamp.length, sizeof(stamp), want);
+			if (stamp.offset != at || stamp.writer != writer || stamp.magic != DATA_MAGIC ||
+			    stamp.run != RIG_SEED ||
+			    stamp.crc !=
+				data_stamp_crc(
+				    &stamp, crc32c(0, block + sizeof(stamp), stamp.length - sizeof(stamp))) ||
+			    (stamp.length != want && stamp.length != sizeof(stamp)) ||
 			    (generation != 0 && stamp.generation != generation))
 				fail_msg("%s at %llu: stamp says %llu of writer %llx, generation %llx, wanted writer "
 					 "%llx, generation %llx",
@@ -235,7 +241,7 @@ rig_check_stamps(struct rig *r, const char *rel, uint64_t offset, uint64_t lengt
 				    (unsigned long long)writer, (unsigned long long)generation);
 		}
 		if (want == DATA_BLOCK)
-			assert_int_not_equal(memcmp(block + 32, block + 2048, 1024), 0);
+			assert_int_not_equal(memcmp(block + 64, block + 2048, 1024), 0);
 		at += want;
 	}
 	close(fd);
