@@ -77,6 +77,22 @@ on_frame(const uint8_t *data, size_t len, struct ls_mono received, void *arg, st
 }
 
 static void
+tell_hung(struct agent *agent, bool even_if_none)
+{
+	struct msg_hung body = hung_message(agent->hung);
+
+	if (body.runners_count > 0 || even_if_none)
+		agent_send(agent, MSG_HUNG, &body);
+	free(body.runners);
+}
+
+static void
+on_hung_changed(void *arg)
+{
+	tell_hung(arg, true);
+}
+
+static void
 on_up(void *arg)
 {
 	struct agent *agent = arg;
@@ -84,6 +100,7 @@ on_up(void *arg)
 
 	svc_ready(agent->svc, "connected to the coordinator");
 	agent_send(agent, MSG_FACTS, &body);
+	tell_hung(agent, false);
 	spool_resend(agent->spool);
 	if (agent->run)
 		run_connected(agent->run);
@@ -174,16 +191,23 @@ port_discard(const struct epoch *epoch, void *arg)
 }
 
 static void
-port_sweep(const char *run, bool hangs, void *arg)
+port_sweep(const char *run, void *arg)
 {
 	struct agent *agent = arg;
 
-	if (!agent->sweep)
-		return; /* the agent is ending: its successor cleans up */
-	if (hangs)
-		sweep_hold(agent->sweep, run);
-	else
+	if (agent->sweep) /* else the agent is ending: its successor cleans up */
 		sweep_add(agent->sweep, run);
+}
+
+static void
+port_abandon(struct runner *runner, const char *run, const struct stall *stall, void *arg)
+{
+	struct agent *agent = arg;
+
+	if (agent->sweep)
+		sweep_abandon(agent->sweep, runner, run, stall);
+	else
+		runner_abandon(runner, NULL, NULL);
 }
 
 static void
@@ -210,6 +234,7 @@ static const struct run_ports run_ports = {
 	.result = port_result,
 	.discard = port_discard,
 	.sweep = port_sweep,
+	.abandon = port_abandon,
 	.gone = port_gone,
 };
 
@@ -406,7 +431,8 @@ agent_new(const struct agent_config *config, struct agent **out, struct ls_err *
 	agent->on_hup = loop_signal_new(agent->loop, SIGHUP, on_reload, agent);
 	agent->on_usr1 = loop_signal_new(agent->loop, SIGUSR1, on_stop, agent);
 	agent->svc = svc_new(agent->loop);
-	agent->sweep = sweep_new(agent->loop, config, agent->assignments);
+	agent->hung = hung_new(agent->loop, on_hung_changed, agent);
+	agent->sweep = sweep_new(agent->loop, config, agent->assignments, agent->hung);
 	agent->session = session_new(agent->loop, config->coordinator, agent->tls, &session_events, agent);
 	*out = agent;
 	return LS_OK;
@@ -436,6 +462,7 @@ agent_free(struct agent *agent)
 	agent->session = NULL;
 	sweep_free(agent->sweep);
 	agent->sweep = NULL;
+	hung_free(agent->hung);
 	offload_free(agent->disk); /* waits for what is being written */
 	assignments_free(agent->assignments);
 	spool_free(agent->spool);

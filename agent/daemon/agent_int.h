@@ -6,6 +6,7 @@
 
 #include "agent/daemon/agent.h"
 #include "agent/daemon/assignments.h"
+#include "agent/daemon/hung.h"
 #include "agent/daemon/run.h"
 #include "agent/daemon/session.h"
 #include "agent/daemon/spool.h"
@@ -30,6 +31,7 @@ struct agent {
 	struct offload *disk;
 	struct spool *spool;
 	struct assignments *assignments;
+	struct hung *hung;
 	struct sweep *sweep;
 	struct tls_ctx *tls;
 	struct session *session;

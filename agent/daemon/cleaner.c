@@ -82,6 +82,17 @@ cleaner_start(struct loop *loop, const struct agent_config *config, const struct
 	return LS_OK;
 }
 
+struct runner *
+cleaner_take_runner(struct cleaner *c)
+{
+	struct runner *runner = c->runner;
+
+	if (runner_pid(runner) == 0)
+		return NULL;
+	c->runner = NULL;
+	return runner;
+}
+
 static void
 destroy(void *arg)
 {

@@ -5,6 +5,7 @@
 #define LS_AGENT_DAEMON_CLEANER_H
 
 #include "agent/daemon/config.h"
+#include "agent/daemon/runner_link.h"
 #include "common/base/err.h"
 #include "common/net/loop.h"
 #include "proto/codec/msg.h"
@@ -20,6 +21,9 @@ typedef void (*cleaner_done_fn)(char *const *left, size_t left_count, const char
 /* assign: of the run; borrowed for the call. config: borrowed. Errors: LS_E_SYS, LS_E_NOMEM. */
 enum ls_rc cleaner_start(struct loop *loop, const struct agent_config *config, const struct msg_assign *assign,
     cleaner_done_fn done, void *arg, struct cleaner **out, struct ls_err *err) LS_MUST_CHECK;
+
+/* After a failure: the runner if it is still there (it may hang in the kernel), which is the caller's then; else NULL. */
+struct runner *cleaner_take_runner(struct cleaner *c);
 
 /* Kills a cleaner that is still at work. NULL-safe. */
 void cleaner_free(struct cleaner *c);

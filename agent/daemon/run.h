@@ -16,6 +16,7 @@
 #include "proto/codec/msg.h"
 
 struct run;
+struct runner;
 
 struct run_ports {
 	bool (*send)(const char *text, size_t len, void *arg); /* to the coordinator; false: not connected */
@@ -24,8 +25,14 @@ struct run_ports {
 	void (*result)(const struct epoch *epoch, char *document, size_t len, void *arg); /* takes document over */
 	void (*discard)(const struct epoch *epoch, void *arg); /* the attempt's result does not count */
 
-	/* Files of that run are left: clean up, now, or (hangs) when told again, as its runner still hangs in the kernel. */
-	void (*sweep)(const char *run, bool hangs, void *arg);
+	/* Files of that run are left: clean up. */
+	void (*sweep)(const char *run, void *arg);
+
+	/*
+	 * The same once that runner, which is taken over and killed, is gone: it may hang in the kernel. stall: where a worker of
+	 * it stood still, or NULL; borrowed.
+	 */
+	void (*abandon)(struct runner *runner, const char *run, const struct stall *stall, void *arg);
 
 	void (*gone)(struct run *run, void *arg); /* the node is done with the run: free it, but not from here */
 };

@@ -245,37 +245,23 @@ act_kill(struct run *run, const void *body)
 	runner_kill(run->runner);
 }
 
-struct abandoned {
-	struct run_env env;
-	char *run;
-};
-
-static void
-on_abandoned_gone(void *arg)
-{
-	struct abandoned *a = arg;
-
-	ls_log(LS_LOG_INFO, "a runner that hung is gone at last", "run=%s", a->run);
-	a->env.ports->sweep(a->run, false, a->env.arg);
-	free(a->run);
-	free(a);
-}
-
 /* Leaves a runner behind that cannot be killed now; its files are seen to when it is gone. */
 static void
 abandon_runner(struct run *run)
 {
-	struct abandoned *a = ls_calloc(1, sizeof(*a));
-	a->env = run->env;
-	a->run = ls_strdup(run_id(run));
-
 	struct runner *runner = run->runner;
+	struct stall *stalls = NULL;
+
 	run->runner = NULL;
-	run->env.ports->sweep(run_id(run), true, run->env.arg);
-	if (runner)
-		runner_abandon(runner, on_abandoned_gone, a);
-	else
-		on_abandoned_gone(a);
+	if (!runner) {
+		run->env.ports->sweep(run_id(run), run->env.arg);
+		return;
+	}
+	size_t n = stalls_look(run->stalls, run->map, run->workers, 0, ls_mono_now(), &stalls);
+	run->env.ports->abandon(runner, run_id(run), n > 0 ? &stalls[0] : NULL, run->env.arg);
+	for (size_t i = 0; i < n; i++)
+		field_struct_fini(&stall_desc, &stalls[i]);
+	free(stalls);
 }
 
 static void
@@ -324,9 +310,12 @@ static void
 on_cleaned(char *const *left, size_t left_count, const char *failure, void *arg)
 {
 	struct run *run = arg;
+	struct runner *stuck = failure ? cleaner_take_runner(run->cleaner) : NULL;
 
 	cleaner_free(run->cleaner);
 	run->cleaner = NULL;
+	if (stuck)
+		run->env.ports->abandon(stuck, run_id(run), NULL, run->env.arg);
 	if (failure) {
 		ls_log(
 		    LS_LOG_WARN, "the run's files could not be removed", "run=%s error=\"%s\"", run_id(run), failure);
@@ -428,7 +417,7 @@ act_refuse_died(struct run *run, const void *body)
 {
 	(void)body;
 	tell_refused(run, run->death);
-	run->env.ports->sweep(run_id(run), false, run->env.arg);
+	run->env.ports->sweep(run_id(run), run->env.arg);
 }
 
 static void

@@ -148,7 +148,9 @@ phase_tick(void *arg)
 {
 	struct run *run = arg;
 
-	if (run->attempt == ATTEMPT_NONE)
+	/* Workers that are to leave a void or stopped attempt are watched, too: they may not come back from a call. */
+	bool leaving = run->state == NR_VOIDING || run->state == NR_STOPPING || run->state == NR_KILLING;
+	if (run->attempt == ATTEMPT_NONE && !leaving)
 		return;
 	struct ls_mono now = ls_mono_now();
 	if (has_started(run))

@@ -18,6 +18,7 @@ struct sweep {
 	struct loop *loop;
 	const struct agent_config *config;
 	struct assignments *assignments;
+	struct hung *hung;
 	struct waiting *queue;
 	struct waiting *present; /* the one that the cleaner is for */
 	struct cleaner *cleaner; /* NULL: idle */
@@ -49,13 +50,26 @@ drop_present(struct sweep *sweep)
 }
 
 static void
+on_hung_gone(const char *run, void *arg)
+{
+	sweep_add(arg, run);
+}
+
+static void
 on_cleaned(char *const *left, size_t left_count, const char *failure, void *arg)
 {
 	struct sweep *sweep = arg;
 	const char *run = sweep->present->run;
+	struct runner *stuck = failure ? cleaner_take_runner(sweep->cleaner) : NULL;
 
 	cleaner_free(sweep->cleaner);
 	sweep->cleaner = NULL;
+	if (stuck) {
+		sweep->present = NULL; /* keeps its place, held */
+		sweep_abandon(sweep, stuck, run, NULL);
+		loop_timer_set(sweep->next, 0);
+		return;
+	}
 	if (failure) {
 		ls_log(LS_LOG_WARN, "files of an earlier run are left; tried again at the agent's next start",
 		    "run=%s error=\"%s\"", run, failure);
@@ -102,10 +116,10 @@ on_next(void *arg)
 }
 
 struct sweep *
-sweep_new(struct loop *loop, const struct agent_config *config, struct assignments *assignments)
+sweep_new(struct loop *loop, const struct agent_config *config, struct assignments *assignments, struct hung *hung)
 {
 	struct sweep *sweep = ls_calloc(1, sizeof(*sweep));
-	*sweep = (struct sweep){ .loop = loop, .config = config, .assignments = assignments };
+	*sweep = (struct sweep){ .loop = loop, .config = config, .assignments = assignments, .hung = hung };
 	sweep->next = loop_timer_new(loop, on_next, sweep);
 	return sweep;
 }
@@ -155,9 +169,10 @@ sweep_add(struct sweep *sweep, const char *run)
 }
 
 void
-sweep_hold(struct sweep *sweep, const char *run)
+sweep_abandon(struct sweep *sweep, struct runner *runner, const char *run, const struct stall *stall)
 {
 	find_or_append(sweep, run)->held = true;
+	hung_take(sweep->hung, runner, run, stall, on_hung_gone, sweep);
 }
 
 void

@@ -8,12 +8,14 @@
 
 #include "agent/daemon/assignments.h"
 #include "agent/daemon/config.h"
+#include "agent/daemon/hung.h"
 #include "common/net/loop.h"
 
 struct sweep;
 
 /* All borrowed. */
-struct sweep *sweep_new(struct loop *loop, const struct agent_config *config, struct assignments *assignments);
+struct sweep *sweep_new(
+    struct loop *loop, const struct agent_config *config, struct assignments *assignments, struct hung *hung);
 void sweep_free(struct sweep *sweep); /* NULL-safe */
 
 /* All runs whose assignment is on the disk: at the agent's start. */
@@ -22,8 +24,8 @@ void sweep_add_all(struct sweep *sweep);
 /* One more. Its assignment goes from the disk when the cleaner has done what it can. */
 void sweep_add(struct sweep *sweep, const char *run);
 
-/* The same, but not before sweep_add: a runner of it still hangs in the kernel. */
-void sweep_hold(struct sweep *sweep, const char *run);
+/* The same once that runner, which is taken over and killed, is gone; stall: where it hangs, or NULL (hung_take). */
+void sweep_abandon(struct sweep *sweep, struct runner *runner, const char *run, const struct stall *stall);
 
 /* Is that run waiting or being cleaned up? */
 bool sweep_has(const struct sweep *sweep, const char *run);

@@ -91,12 +91,21 @@ worker_data_pattern(const struct worker *w)
 	};
 }
 
+/* Closing files can hang like any other call: it is shown. */
 static void
 disarm(struct worker *w)
 {
-	if (w->armed)
-		w->engine->ops->disarm(w);
+	if (!w->armed)
+		return;
+	enum shm_worker_state before =
+	    (enum shm_worker_state)atomic_load_explicit(&w->shm->state, memory_order_relaxed);
+	atomic_store_explicit(&w->shm->call, SHM_CALL_CLOSE, memory_order_relaxed);
+	atomic_store_explicit(&w->shm->since_ns, io_now_ns(), memory_order_relaxed);
+	set_state(w, SHM_PREPARING);
+	w->engine->ops->disarm(w);
 	w->armed = false;
+	atomic_store_explicit(&w->shm->call, SHM_CALL_NONE, memory_order_relaxed);
+	set_state(w, before);
 }
 
 static void

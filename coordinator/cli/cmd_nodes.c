@@ -22,6 +22,24 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
+/* The first runner that hangs there, and how many more. */
+static void
+add_hung(struct table *table, const struct node_row *node)
+{
+	const struct hung_runner *h = node->hung;
+	char since[32], more[48] = "";
+
+	if (node->hung_count == 0) {
+		table_add(table, NULL);
+		return;
+	}
+	if (node->hung_count > 1)
+		snprintf(more, sizeof(more), " and %zu more", node->hung_count - 1);
+	table_addf(table, "runner of %s for %s, in %s of %s%s", h->run,
+	    units_format_duration(h->since_ns, since, sizeof(since)), h->call != NULL ? h->call : "a call",
+	    h->file != NULL ? h->file : "the volume", more);
+}
+
 static void
 add_row(struct table *table, const void *opaque)
 {
@@ -52,10 +70,11 @@ add_row(struct table *table, const void *opaque)
 	table_add(table, memory);
 	table_add(table, clock);
 	table_add(table, node->run);
+	add_hung(table, node);
 }
 
-static const char *const heads[] = { "NODE", "STATE", "ADDRESS", "LOCKSTEP", "KERNEL", "CPUS", "MEMORY", "CLOCK",
-	"RUN" };
+static const char *const heads[] = { "NODE", "STATE", "ADDRESS", "LOCKSTEP", "KERNEL", "CPUS", "MEMORY", "CLOCK", "RUN",
+	"HANGS" };
 
 static const struct listing listing = {
 	.ask = MSG_NODES,
@@ -86,13 +105,16 @@ const struct cmd cmd_nodes = {
 	.name = "nodes",
 	.summary = "list nodes, their clocks and what they are",
 	.synopsis = "[--connected] [--json]",
-	.help = "Lists the nodes that lockstepd has heard of, whether they are connected, and how well their clock is "
-		"known\n"
-		"against the coordinator's (the truth lies within the uncertainty shown).\n"
-		"\n"
-		"examples:\n"
-		"  lockstep nodes\n"
-		"  lockstep nodes --connected --json | jq -r '.[].name'",
+	.help =
+	    "Lists the nodes that lockstepd has heard of, whether they are connected, and how well their clock is "
+	    "known\n"
+	    "against the coordinator's (the truth lies within the uncertainty shown). HANGS names runners that could "
+	    "not be\n"
+	    "killed, as they wait for a volume that gives no answer.\n"
+	    "\n"
+	    "examples:\n"
+	    "  lockstep nodes\n"
+	    "  lockstep nodes --connected --json | jq -r '.[].name'",
 	.options = rows,
 	.options_size = sizeof(struct nodes_options),
 	.run = run_nodes,

@@ -42,6 +42,14 @@ agent_on_facts(struct session *s, void *body, struct ls_mono received, struct ls
 }
 
 enum ls_rc
+agent_on_hung(struct session *s, void *body, struct ls_mono received, struct ls_err *err)
+{
+	(void)err;
+	node_set_hung(s->node, body, received);
+	return LS_OK;
+}
+
+enum ls_rc
 agent_on_pong(struct session *s, void *body, struct ls_mono received, struct ls_err *err)
 {
 	enum clock_sync_next next = CLOCK_SYNC_IDLE;

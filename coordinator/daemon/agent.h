@@ -8,6 +8,7 @@
 
 /* Handlers, see dispatch.h. */
 enum ls_rc agent_on_facts(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
+enum ls_rc agent_on_hung(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
 enum ls_rc agent_on_pong(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
 enum ls_rc agent_on_prepared(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
 enum ls_rc agent_on_refused(struct session *s, void *body, struct ls_mono received, struct ls_err *err);

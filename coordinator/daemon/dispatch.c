@@ -12,6 +12,7 @@ static const struct dispatch_row rows[] = {
 	{ MSG_ERROR, ANY, hello_on_error },
 
 	{ MSG_FACTS, SESSION_AGENT, agent_on_facts },
+	{ MSG_HUNG, SESSION_AGENT, agent_on_hung },
 	{ MSG_PONG, SESSION_AGENT, agent_on_pong },
 	{ MSG_PREPARED, SESSION_AGENT, agent_on_prepared },
 	{ MSG_REFUSED, SESSION_AGENT, agent_on_refused },

@@ -59,6 +59,7 @@ accept_agent(struct session *s, const struct msg_hello *hello, struct ls_mono re
 	snprintf(n->version, sizeof(n->version), "%s", hello->version);
 	snprintf(n->build, sizeof(n->build), "%s", hello->build);
 	n->session = s;
+	node_set_hung(n, NULL, ls_mono_now()); /* told again if it is still so */
 	n->heard = received;
 	n->facts_known = false;
 	s->node = n;

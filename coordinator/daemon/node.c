@@ -18,6 +18,7 @@ registry_fini(struct registry *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		field_struct_fini(&node_facts_desc, &r->nodes[i]->facts);
+		node_set_hung(r->nodes[i], NULL, (struct ls_mono){ 0 });
 		free(r->nodes[i]);
 	}
 	free(r->nodes);
@@ -85,8 +86,18 @@ node_ready(const struct node *n)
 	return n->session != NULL && n->facts_known;
 }
 
+void
+node_set_hung(struct node *n, struct msg_hung *m, struct ls_mono now)
+{
+	msg_body_fini(MSG_HUNG, &n->hung);
+	n->hung = m != NULL ? *m : (struct msg_hung){ 0 };
+	n->hung_at = now;
+	if (m != NULL)
+		*m = (struct msg_hung){ 0 };
+}
+
 struct node_row
-node_to_row(const struct node *n, struct ls_mono now)
+node_to_row(struct node *n, struct ls_mono now)
 {
 	struct node_row row;
 
@@ -99,6 +110,11 @@ node_to_row(const struct node *n, struct ls_mono now)
 	row.silent_ns = LS_MAX(now.ns - n->heard.ns, 0);
 	row.run = n->run != NULL ? (char *)(uintptr_t)run_id(n->run) : NULL;
 	row.facts = n->facts;
+	for (size_t i = 0; i < n->hung.runners_count; i++)
+		n->hung.runners[i].since_ns += now.ns - n->hung_at.ns;
+	n->hung_at = now;
+	row.hung = n->hung.runners;
+	row.hung_count = n->hung.runners_count;
 	clock_sync_fill(&n->clock, now, &row.clock);
 	return row;
 }

@@ -23,6 +23,8 @@ struct node {
 	struct node_facts facts; /* without the volume, which belongs to a run */
 	bool facts_known;
 	struct clock_sync clock;
+	struct msg_hung hung;   /* runners that hang there, as told by the present connection */
+	struct ls_mono hung_at; /* since_ns of these is as of then */
 	struct ls_mono heard;
 	struct run *run; /* the active run that it takes part in, and its number there */
 	size_t member;
@@ -47,7 +49,10 @@ enum ls_rc registry_get(struct registry *r, const char *name, struct node **out,
 /* Connected, and its facts are here. */
 bool node_ready(const struct node *n);
 
+/* What the agent says of runners that hang takes the place of what it said before; m's list is taken over. NULL: nothing is known. */
+void node_set_hung(struct node *n, struct msg_hung *m, struct ls_mono now);
+
 /* A row for operators; shares strings with n, so it is used at once and never ended. */
-struct node_row node_to_row(const struct node *n, struct ls_mono now);
+struct node_row node_to_row(struct node *n, struct ls_mono now);
 
 #endif

@@ -53,6 +53,7 @@ enter(struct run *run, const struct fsm_edge *edge)
 		    (unsigned long long)run->attempt);
 		loop_timer_cancel(run->deadline);
 		run->stage = to;
+		run->wait_told = false;
 		run->stage_since = ls_mono_now();
 		run->progress_at = run->stage_since;
 	}

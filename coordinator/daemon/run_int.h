@@ -88,6 +88,7 @@ struct run {
 	struct session **watchers;
 	size_t watcher_count;
 	bool watched_end; /* the end was told */
+	bool wait_told;   /* in this stage: who lets the others wait */
 
 	size_t pending;       /* writes and reads under way that point here */
 	size_t lines_pending; /* of these, lines about phases that are over */

@@ -595,16 +595,16 @@ run_on_sample(struct run *run, size_t i, struct msg_sample *m)
 	tell_stalls(member);
 }
 
-/* Names node, worker, call and file of one that stands still, or who has not answered. */
+/* Names node, worker, call and file of one of those waited for that stands still, or else who they are. */
 static void
-decide_too_long(struct run *run, const char *what)
+decide_too_long(struct run *run, const char *what, const struct tally *waited)
 {
 	char names[512];
 
 	for (size_t i = 0; i < run->member_count; i++) {
 		const struct member *m = &run->members[i];
 
-		if (!tally_wanted(&run->received, i) || !m->live_known || m->live.stalls_count == 0)
+		if (!tally_wanted(waited, i) || !m->live_known || m->live.stalls_count == 0)
 			continue;
 		const struct stall *s = &m->live.stalls[0];
 		char since[32];
@@ -615,8 +615,8 @@ decide_too_long(struct run *run, const char *what)
 		    s->file != NULL ? s->file : "unknown", s->state != NULL ? s->state : "unknown");
 		return;
 	}
-	run_decide(run, RUN_FAILED, "%s: %s; no result from %s", phase_title(run_phase(run)), what,
-	    run_missing(run, &run->received, names, sizeof(names)));
+	run_decide(run, RUN_FAILED, "%s: %s: %s", phase_title(run_phase(run)), what,
+	    run_missing(run, waited, names, sizeof(names)));
 }
 
 static void
@@ -630,9 +630,9 @@ look_at_running(struct run *run)
 	if (limit == 0 && p->time > 0)
 		limit = 10 * (p->time + p->warmup) + STILL_NS;
 	if (limit > 0 && now - since > limit)
-		decide_too_long(run, "the phase's deadline has passed");
+		decide_too_long(run, "the phase's deadline has passed without a result", &run->received);
 	else if (now - run->progress_at.ns > STILL_NS)
-		decide_too_long(run, "no counter has moved for 10 minutes");
+		decide_too_long(run, "no counter has moved for 10 minutes", &run->received);
 	else {
 		run_set_deadline(run, LOOK_NS);
 		return;
@@ -659,17 +659,14 @@ run_on_deadline_phase(struct run *run)
 		snprintf(run->void_reason, sizeof(run->void_reason), "not set in time: %s",
 		    run_missing(run, &run->barrier.set, names, sizeof(names)));
 	} else if (run->stage == STAGE_LAYING) {
-		run_decide(run, RUN_FAILED, "%s: files not laid out in time: %s", title,
-		    run_missing(run, &run->answers, names, sizeof(names)));
+		decide_too_long(run, "files not laid out in time", &run->answers);
 	} else if (run->stage == STAGE_ARMING) {
 		const struct barrier *b = &run->barrier;
 		const struct tally *late = tally_complete(&b->armed) ? &b->measured : &b->armed;
 
-		run_decide(
-		    run, RUN_FAILED, "%s: not armed in time: %s", title, run_missing(run, late, names, sizeof(names)));
+		decide_too_long(run, "not armed in time", late);
 	} else if (run->stage == STAGE_VOIDING) {
-		run_decide(run, RUN_FAILED, "%s: a void attempt was not stopped by %s", title,
-		    run_missing(run, &run->answers, names, sizeof(names)));
+		decide_too_long(run, "a void attempt was not stopped in time", &run->answers);
 	} else {
 		run_decide(run, RUN_FAILED, "%s: results could not be stored in time", title);
 	}

@@ -129,6 +129,19 @@ copy_facts(const struct node_facts *from, struct node_facts *to)
 	to->volume = NULL;
 }
 
+/* What still hangs there may hold the volume, and counts into what is measured. */
+static void
+warn_hung(struct run *run, const struct node *n)
+{
+	for (size_t i = 0; i < n->hung.runners_count; i++) {
+		const struct hung_runner *h = &n->hung.runners[i];
+
+		run_warn(run, "node %s: a runner of run %s still hangs in the kernel there%s%s%s%s", n->name, h->run,
+		    h->call != NULL ? ", in " : "", h->call != NULL ? h->call : "", h->file != NULL ? " of " : "",
+		    h->file != NULL ? h->file : "");
+	}
+}
+
 static void
 adopt(struct run *run, struct node *const *picked, size_t count)
 {
@@ -143,6 +156,7 @@ adopt(struct run *run, struct node *const *picked, size_t count)
 		set_str(&m->record.info.address, picked[i]->address);
 		copy_facts(&picked[i]->facts, &m->record.info.facts);
 		clock_sync_fill(&picked[i]->clock, ls_mono_now(), &m->record.info.clock);
+		warn_hung(run, picked[i]);
 		m->node = picked[i];
 		picked[i]->run = run;
 		picked[i]->member = i;

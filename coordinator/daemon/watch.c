@@ -1,14 +1,17 @@
 #include "coordinator/daemon/watch.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/mem.h"
+#include "common/base/units.h"
 #include "coordinator/daemon/operator.h"
 #include "coordinator/daemon/progress.h"
 
-#define LIVE_NS (300 * NS_PER_MS)
+#define LIVE_NS      (300 * NS_PER_MS)
+#define WAIT_TOLD_NS (3 * NS_PER_S) /* an answer that takes longer is told */
 #define NODES_FEW                                                                                                      \
 	64 /* a line for people carries the nodes' counters of no more than so many: 2,000 lines may come at once */
 #define LIVE_NODES       500          /* with every so many nodes live events come more rarely */
@@ -153,12 +156,59 @@ watch_tell_one(struct run *run, struct session *s, const char *text)
 void
 watch_pace(struct run *run)
 {
-	bool live = run->watcher_count > 0 && run->stage >= STAGE_LAYING && run->stage <= STAGE_VOIDING;
+	bool live = run->watcher_count > 0 && run->stage >= STAGE_ASSIGNING && run->stage <= STAGE_RESUMING;
 
 	if (!live)
 		loop_timer_cancel(run->live);
 	else if (!loop_timer_armed(run->live))
 		loop_timer_set(run->live, LIVE_NS * (int64_t)(1 + run->member_count / LIVE_NODES));
+}
+
+/* What the nodes are to do in a stage in which no counters move; NULL: counters tell. */
+static const char *
+waited_for(enum run_stage stage)
+{
+	switch (stage) {
+	case STAGE_ASSIGNING:
+		return "to look at the volume";
+	case STAGE_VERIFYING:
+		return "to find the tokens of others on the volume";
+	case STAGE_STOPPING:
+		return "to stop";
+	case STAGE_CLEANING:
+		return "to remove the run's files";
+	case STAGE_RESUMING:
+		return "to come back";
+	case STAGE_QUEUED:
+	case STAGE_WAITING:
+	case STAGE_LAYING:
+	case STAGE_ARMING:
+	case STAGE_SETTING:
+	case STAGE_RUNNING:
+	case STAGE_COLLECTING:
+	case STAGE_VOIDING:
+	case STAGE_ENDED:
+	case STAGE_COUNT:
+		break;
+	}
+	return NULL;
+}
+
+/* Once a stage: who lets the others wait. */
+static void
+tell_waiting(struct run *run)
+{
+	const char *what = waited_for(run->stage);
+	int64_t since = ls_mono_now().ns - run->stage_since.ns;
+	char line[512], names[300], duration[32];
+
+	if (what == NULL || run->wait_told || since < WAIT_TOLD_NS || tally_complete(&run->answers))
+		return;
+	run->wait_told = true;
+	snprintf(line, sizeof(line), "waiting for %s %s: no answer for %s",
+	    run_missing(run, &run->answers, names, sizeof(names)), what,
+	    units_format_duration(since, duration, sizeof(duration)));
+	watch_tell(run, line);
 }
 
 void
@@ -167,6 +217,7 @@ watch_tick(void *arg)
 	struct run *run = arg;
 
 	tell(run, NULL, NULL, true);
+	tell_waiting(run);
 	watch_pace(run);
 }
 
