@@ -108,7 +108,7 @@ add_worker(struct engine *e, struct ls_err *err)
 	w->index = e->worker_count;
 	w->shm = shm_map_worker(e->config.map, w->index);
 	w->born_at = e->order_number;
-	w->meta.dir_fd = -1;
+	w->meta.dir_fd = w->meta.files_fd = -1;
 	w->tree.top_fd = w->tree.base_fd = w->tree.dir_fd = -1;
 	w->data.job.fd = -1;
 

@@ -14,6 +14,7 @@
 #include "agent/engine/errors.h"
 #include "agent/engine/filled.h"
 #include "agent/engine/io.h"
+#include "agent/engine/meta_set.h"
 #include "agent/engine/path.h"
 #include "agent/engine/phase_ops.h"
 #include "agent/engine/phase_tree.h"
@@ -52,21 +53,25 @@ struct interleaving {
 	uint64_t record_size, offset, step; /* of the node's first worker: struct phase_place */
 };
 
-/* Files 0..n-1 of a worker's that are there: creating and deleting go upwards, so that they are always one range. */
-struct meta_range {
-	uint64_t begin, end;
-};
-
-/* A phase over files: one worker's state. */
+/* A phase over many objects: one worker's state. */
 struct meta_state {
-	int dir_fd;
+	const struct meta_phase *phase;
+	enum meta_class class;
+	struct meta_set *set;    /* of the class: the worker's own, or foreign */
+	struct meta_set foreign; /* in its place where another node owns the objects */
+	int dir_fd;              /* the class's directory */
+	int files_fd;            /* that of the files, for phases that need both */
 	char dir[PATH_MAX_REL];
-	char name[PATH_MAX_REL]; /* of the present file; the first 8 characters are its number */
-	uint64_t number;         /* of the present file */
-	struct meta_range *present;
+	char name[PATH_MAX_REL]; /* of the present object, relative to dir_fd */
+	size_t name_length;      /* without the mark of a renamed file */
+	uint64_t number;         /* of the present object */
+	uint64_t per_directory;  /* objects in each directory below dir_fd; 0: they lie in dir_fd */
 	struct tally tally;
 	struct data_source source;
-	bool dirty;
+	char target[2 * PATH_MAX_REL]; /* of symbolic links: the way to the files, then a name */
+	size_t target_length;          /* of the way */
+	unsigned char *value;          /* of extended attributes, owned */
+	bool in_directory;             /* the thread's working directory is dir_fd */
 };
 
 struct worker {
@@ -78,9 +83,10 @@ struct worker {
 	bool armed; /* has something to disarm */
 	bool idle;  /* no operations in this phase */
 	bool failed;
-	int64_t wall_ns;                        /* CLOCK_REALTIME less CLOCK_MONOTONIC, when it was armed */
-	struct data_pool write_pool, read_pool; /* kept from phase to phase */
-	struct meta_range present[2];           /* by enum phase_dirs */
+	int64_t wall_ns;                           /* CLOCK_REALTIME less CLOCK_MONOTONIC, when it was armed */
+	struct data_pool write_pool, read_pool;    /* kept from phase to phase */
+	struct meta_set sets[2][META_CLASS_COUNT]; /* by enum phase_dirs */
+	bool own_directory;                        /* its working directory is not the process's any more */
 	struct data_state data;
 	struct file_set files; /* kept from phase to phase */
 	struct meta_state meta;

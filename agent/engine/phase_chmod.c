@@ -6,7 +6,7 @@
 #include "agent/engine/phase_meta.h"
 
 static bool
-operation(struct worker *w)
+change_mode(struct worker *w)
 {
 	mode_t mode =
 	    atomic_load_explicit(&w->shm->done, memory_order_relaxed) / w->engine->spec.files % 2 == 0 ? 0640 : 0600;
@@ -16,27 +16,13 @@ operation(struct worker *w)
 	return meta_fail(w, "run", SHM_CALL_CHMOD, LS_UNKNOWN_U64, errno);
 }
 
-static bool
-arm(struct worker *w)
-{
-	return meta_arm(w, true);
-}
-
-static void
-run(struct worker *w, const struct rusage *cpu)
-{
-	const struct meta_loop loop = {
-		.op = operation,
-		.call = SHM_CALL_CHMOD,
-		.goes_round = w->engine->spec.time > 0,
-	};
-
-	meta_run(w, cpu, &loop);
-}
-
-const struct phase_ops phase_ops_chmod = {
-	.arm = arm,
-	.run = run,
-	.flush = meta_flush,
-	.disarm = meta_disarm,
+static const struct meta_phase phase = {
+	.op = change_mode,
+	.call = SHM_CALL_CHMOD,
+	.class = META_FILES,
+	.goes_round = true,
+	.changes = true,
+	.flush = META_FLUSH_VOLUME,
 };
+
+const struct phase_ops phase_ops_chmod = META_OPS(phase);

@@ -3,34 +3,19 @@
 #include "agent/engine/phase_meta.h"
 
 static bool
-arm(struct worker *w)
-{
-	return meta_arm(w, false);
-}
-
-static bool
 create(struct worker *w)
 {
 	return meta_create_file(w, "run", w->engine->spec.fsync);
 }
 
-static void
-run(struct worker *w, const struct rusage *cpu)
-{
-	const struct meta_loop loop = {
-		.op = create,
-		.call = SHM_CALL_OPEN,
-		.op_bytes = w->engine->spec.size,
-	};
-	uint64_t done = meta_run(w, cpu, &loop);
-
-	/* One that failed half-way may be there as well. */
-	*w->meta.present = (struct meta_range){ 0, done + (w->failed ? 1 : 0) };
-}
-
-const struct phase_ops phase_ops_create = {
-	.arm = arm,
-	.run = run,
-	.flush = meta_flush,
-	.disarm = meta_disarm,
+static const struct meta_phase phase = {
+	.op = create,
+	.call = SHM_CALL_OPEN,
+	.class = META_FILES,
+	.fresh = true,
+	.writes_data = true,
+	.changes = true,
+	.after = meta_note_made,
 };
+
+const struct phase_ops phase_ops_create = META_OPS(phase);

@@ -10,9 +10,11 @@
 
 #include "proto/model/phase.h"
 
+struct meta_phase;
 struct worker;
 
 struct phase_ops {
+	const struct meta_phase *meta; /* for kinds over many objects, else NULL */
 	/*
 	 * For kinds of the group PHASE_SHIFTED: makes the files of engine.owner as worker w of engine.user will want them, and
 	 * closes them. The arm of a phase that is shifted finds them made. False after worker_fail.

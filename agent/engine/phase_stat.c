@@ -7,12 +7,6 @@
 #include "agent/engine/phase_meta.h"
 
 static bool
-arm(struct worker *w)
-{
-	return meta_arm(w, true);
-}
-
-static bool
 stat_file(struct worker *w)
 {
 	struct stat st;
@@ -22,20 +16,11 @@ stat_file(struct worker *w)
 	return meta_fail(w, "run", SHM_CALL_STAT, LS_UNKNOWN_U64, errno);
 }
 
-static void
-run(struct worker *w, const struct rusage *cpu)
-{
-	const struct meta_loop loop = {
-		.op = stat_file,
-		.call = SHM_CALL_STAT,
-		.goes_round = w->engine->spec.time > 0,
-	};
-
-	meta_run(w, cpu, &loop);
-}
-
-const struct phase_ops phase_ops_stat = {
-	.arm = arm,
-	.run = run,
-	.disarm = meta_disarm,
+static const struct meta_phase phase = {
+	.op = stat_file,
+	.call = SHM_CALL_STAT,
+	.class = META_FILES,
+	.goes_round = true,
 };
+
+const struct phase_ops phase_ops_stat = META_OPS(phase);

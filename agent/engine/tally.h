@@ -86,6 +86,22 @@ tally_end_op(struct tally *t, enum op_kind op, int64_t begin_ns, int64_t end_ns,
 	t->end_ns = end_ns;
 }
 
+/* So many operations of the phase that one call ended together: each took that long. */
+static inline void
+tally_end_many(struct tally *t, int64_t begin_ns, int64_t end_ns, uint64_t count)
+{
+	struct shm_worker *s = t->shm;
+
+	hist_bump(&s->done, count);
+	atomic_store_explicit(&s->last_ns, end_ns, memory_order_relaxed);
+	if (begin_ns < t->count_from_ns)
+		return;
+	hist_bump(&s->ops, count);
+	hist_bump(&s->op_ops[t->op], count);
+	hist_record_many(&s->latency[t->op], (uint64_t)(end_ns - begin_ns), count);
+	t->end_ns = end_ns;
+}
+
 /* The same for the phase's own operation. */
 static inline void
 tally_end(struct tally *t, int64_t begin_ns, int64_t end_ns, uint64_t bytes)

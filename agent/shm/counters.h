@@ -45,7 +45,10 @@
 	X(SYMLINK, "symlink")                                                                                          \
 	X(READDIR, "getdents64")                                                                                       \
 	X(RMDIR, "rmdir")                                                                                              \
-	X(CHMOD, "chmod")
+	X(CHMOD, "chmod")                                                                                              \
+	X(RENAME, "rename")                                                                                            \
+	X(SETXATTR, "setxattr")                                                                                        \
+	X(GETXATTR, "getxattr")
 
 enum shm_call {
 #define X(ID, name) SHM_CALL_##ID,

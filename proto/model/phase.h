@@ -42,20 +42,22 @@ enum phase_needs {
 
 /* Groups of parameters, as flags of their fields. */
 enum phase_group {
-	PHASE_DATA = 1 << FIELD_GROUP_SHIFT,        /* works on the contents of files */
-	PHASE_META = 2 << FIELD_GROUP_SHIFT,        /* works on many files */
-	PHASE_RAW = 4 << FIELD_GROUP_SHIFT,         /* data past the C library's streams */
-	PHASE_SYNCS = 8 << FIELD_GROUP_SHIFT,       /* writes, and can do so with O_SYNC */
-	PHASE_PRIME = 16 << FIELD_GROUP_SHIFT,      /* iozone reads the first record before it times the rest */
-	PHASE_STRIDE = 32 << FIELD_GROUP_SHIFT,     /* has a stride */
-	PHASE_MIXED_WORK = 64 << FIELD_GROUP_SHIFT, /* reads and writes by shares */
-	PHASE_AMOUNT = 128 << FIELD_GROUP_SHIFT,    /* ends after a number of bytes */
-	PHASE_BONNIE = 256 << FIELD_GROUP_SHIFT,    /* as that program does */
-	PHASE_SEEK = 512 << FIELD_GROUP_SHIFT,      /* ends after a number of seeks */
-	PHASE_DIRS = 1024 << FIELD_GROUP_SHIFT,     /* in private directories or one that all share */
-	PHASE_TREE = 2048 << FIELD_GROUP_SHIFT,     /* in a tree of each worker's own */
-	PHASE_RANDOM = 4096 << FIELD_GROUP_SHIFT,   /* in random order */
-	PHASE_SHIFTED = 8192 << FIELD_GROUP_SHIFT,  /* can work on the files of another node */
+	PHASE_DATA = 1 << FIELD_GROUP_SHIFT,         /* works on the contents of files */
+	PHASE_META = 2 << FIELD_GROUP_SHIFT,         /* works on many files */
+	PHASE_RAW = 4 << FIELD_GROUP_SHIFT,          /* data past the C library's streams */
+	PHASE_SYNCS = 8 << FIELD_GROUP_SHIFT,        /* writes, and can do so with O_SYNC */
+	PHASE_PRIME = 16 << FIELD_GROUP_SHIFT,       /* iozone reads the first record before it times the rest */
+	PHASE_STRIDE = 32 << FIELD_GROUP_SHIFT,      /* has a stride */
+	PHASE_MIXED_WORK = 64 << FIELD_GROUP_SHIFT,  /* reads and writes by shares */
+	PHASE_AMOUNT = 128 << FIELD_GROUP_SHIFT,     /* ends after a number of bytes */
+	PHASE_BONNIE = 256 << FIELD_GROUP_SHIFT,     /* as that program does */
+	PHASE_SEEK = 512 << FIELD_GROUP_SHIFT,       /* ends after a number of seeks */
+	PHASE_DIRS = 1024 << FIELD_GROUP_SHIFT,      /* in private directories or one that all share */
+	PHASE_TREE = 2048 << FIELD_GROUP_SHIFT,      /* in a tree of each worker's own */
+	PHASE_RANDOM = 4096 << FIELD_GROUP_SHIFT,    /* in random order */
+	PHASE_SHIFTED = 8192 << FIELD_GROUP_SHIFT,   /* can work on the files of another node */
+	PHASE_SIZED = 16384 << FIELD_GROUP_SHIFT,    /* its many files have a size */
+	PHASE_XATTR = 32768 << FIELD_GROUP_SHIFT,    /* works on extended attributes */
 	PHASE_CHECK = 0x400000 << FIELD_GROUP_SHIFT, /* reads data that can be checked */
 	PHASE_GROUPS = 0x7fffff << FIELD_GROUP_SHIFT,
 };
@@ -64,6 +66,10 @@ enum phase_group {
 #define PHASE_DATA_ANY   (PHASE_DATA | PHASE_AMOUNT)
 #define PHASE_DATA_READ  (PHASE_DATA_ANY | PHASE_RAW | PHASE_SHIFTED | PHASE_CHECK)
 #define PHASE_DATA_WRITE (PHASE_DATA_ANY | PHASE_RAW | PHASE_SYNCS)
+
+/* And those over many names of these. */
+#define PHASE_NAMES       (PHASE_META | PHASE_DIRS | PHASE_SHIFTED)
+#define PHASE_NAMED_FILES (PHASE_NAMES | PHASE_SIZED)
 
 enum phase_layout {
 	LAYOUT_WORKER = 0,
