@@ -52,17 +52,23 @@ hist_bump(_Atomic uint64_t *p, uint64_t by)
 	atomic_store_explicit(p, atomic_load_explicit(p, memory_order_relaxed) + by, memory_order_relaxed);
 }
 
-/* Counts one value. One writer; no system call, lock or branch that a normal value would miss. */
+/* Counts one value so many times. One writer; no system call, lock or branch that a normal value would miss. */
 static inline void
-hist_record(struct hist *h, uint64_t ns)
+hist_record_many(struct hist *h, uint64_t ns, uint64_t times)
 {
-	hist_bump(&h->buckets[hist_index(ns)], 1);
-	hist_bump(&h->count, 1);
-	hist_bump(&h->sum, ns);
+	hist_bump(&h->buckets[hist_index(ns)], times);
+	hist_bump(&h->count, times);
+	hist_bump(&h->sum, ns * times);
 	if (ns < atomic_load_explicit(&h->min, memory_order_relaxed))
 		atomic_store_explicit(&h->min, ns, memory_order_relaxed);
 	if (ns > atomic_load_explicit(&h->max, memory_order_relaxed))
 		atomic_store_explicit(&h->max, ns, memory_order_relaxed);
+}
+
+static inline void
+hist_record(struct hist *h, uint64_t ns)
+{
+	hist_record_many(h, ns, 1);
 }
 
 /* Smallest value of a bucket, and how many values it holds. index < HIST_BUCKETS. */

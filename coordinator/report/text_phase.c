@@ -60,11 +60,21 @@ describe_data(const struct phase *spec, char *buf, size_t len)
 static void
 describe_meta(const struct phase *spec, char *buf, size_t len)
 {
-	char size[32];
+	const struct phase_kind_info *info = phase_kind_info((enum phase_kind)spec->kind);
+	const char *what = "files";
+	char size[32] = "", spread[64] = "";
+	char s[32];
 
-	snprintf(buf, len, "%" PRIu64 " files per worker of %s, %s", spec->files,
-	    units_format_size(spec->size, size, sizeof(size)),
-	    spec->dirs == DIRS_SHARED ? "one directory for all" : "a directory per worker");
+	if (info->op == OP_MKDIR || info->op == OP_RMDIR)
+		what = "directories";
+	else if (info->op == OP_SYMLINK)
+		what = "symbolic links";
+	if (info->groups & PHASE_SIZED)
+		snprintf(size, sizeof(size), " of %s", units_format_size(spec->size, s, sizeof(s)));
+	if (spec->directories > 1)
+		snprintf(spread, sizeof(spread), ", spread over %" PRIu64 " in it", spec->directories);
+	snprintf(buf, len, "%" PRIu64 " %s per worker%s, %s%s", spec->files, what, size,
+	    spec->dirs == DIRS_SHARED ? "one directory for all" : "a directory per worker", spread);
 }
 
 /* Of an import only what its tool told is known. */
@@ -99,8 +109,11 @@ text_phase_about(const struct results *results, const struct phase_result *phase
 		describe_data(spec, what, sizeof(what));
 	else
 		describe_meta(spec, what, sizeof(what));
+	if (spec->shift > 0)
+		snprintf(limits, sizeof(limits), ", those of the node %" PRIu64 " on", spec->shift);
 	if (spec->time > 0)
-		snprintf(limits, sizeof(limits), ", for %s", units_format_duration(spec->time, d, sizeof(d)));
+		snprintf(limits + strlen(limits), sizeof(limits) - strlen(limits), ", for %s",
+		    units_format_duration(spec->time, d, sizeof(d)));
 	if (spec->warmup > 0)
 		snprintf(limits + strlen(limits), sizeof(limits) - strlen(limits), ", after a warm-up of %s",
 		    units_format_duration(spec->warmup, d, sizeof(d)));
