@@ -364,6 +364,11 @@ meta_trim(struct worker *w)
 	for (; set->end > w->engine->spec.files; set->end--)
 		if (worker_stop_asked(w) || !remove_object(w, set->end - 1))
 			return false;
+	if (set->split < set->end)
+		return true;
+	/* All that are left are of those at the front. */
+	set->renamed = set->renamed != (set->split > 0);
+	set->split = 0;
 	return true;
 }
 
