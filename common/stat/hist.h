@@ -65,6 +65,7 @@ hist_record_many(struct hist *h, uint64_t ns, uint64_t times)
 		atomic_store_explicit(&h->max, ns, memory_order_relaxed);
 }
 
+/* The same once. */
 static inline void
 hist_record(struct hist *h, uint64_t ns)
 {
