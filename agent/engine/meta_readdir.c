@@ -12,7 +12,7 @@
 
 #define BUFFER 32768 /* bytes a call, as the C library's readdir asks for */
 
-struct pass {
+struct reading {
 	struct worker *w;
 	bool with_stat;
 	uint64_t entries;
@@ -27,7 +27,7 @@ is_dot(const char *name)
 }
 
 static bool
-fail(struct pass *p, enum shm_call call, const char *name)
+fail(struct reading *p, enum shm_call call, const char *name)
 {
 	struct worker *w = p->w;
 	char path[2 * PATH_MAX_REL + 2];
@@ -40,7 +40,7 @@ fail(struct pass *p, enum shm_call call, const char *name)
 
 /* So many operations have ended. */
 static void
-count(struct pass *p, uint64_t entries)
+count(struct reading *p, uint64_t entries)
 {
 	struct tally *t = &p->w->meta.tally;
 	int64_t end = io_now_ns();
@@ -56,7 +56,7 @@ count(struct pass *p, uint64_t entries)
 }
 
 static bool
-stat_entry(struct pass *p, int fd, const char *name)
+stat_entry(struct reading *p, int fd, const char *name)
 {
 	struct tally *t = &p->w->meta.tally;
 	struct stat st;
@@ -72,7 +72,7 @@ stat_entry(struct pass *p, int fd, const char *name)
 
 /* The entries that a call has delivered. False at the end of the phase. */
 static bool
-take_entries(struct pass *p, int fd, ssize_t length)
+take_entries(struct reading *p, int fd, ssize_t length)
 {
 	uint64_t entries = 0;
 
@@ -92,7 +92,7 @@ take_entries(struct pass *p, int fd, ssize_t length)
 }
 
 static bool
-read_entries(struct pass *p, int fd, const char *name)
+read_entries(struct reading *p, int fd, const char *name)
 {
 	struct tally *t = &p->w->meta.tally;
 
@@ -112,7 +112,7 @@ read_entries(struct pass *p, int fd, const char *name)
 }
 
 static bool
-read_directory(struct pass *p, const char *name)
+read_directory(struct reading *p, const char *name)
 {
 	struct worker *w = p->w;
 	bool ok;
@@ -128,7 +128,7 @@ read_directory(struct pass *p, const char *name)
 }
 
 static bool
-read_all(struct pass *p)
+read_all(struct reading *p)
 {
 	char name[8];
 
@@ -141,7 +141,7 @@ read_all(struct pass *p)
 uint64_t
 meta_read_directories(struct worker *w, bool with_stat)
 {
-	struct pass p = { .w = w, .with_stat = with_stat, .now = io_now_ns() };
+	struct reading p = { .w = w, .with_stat = with_stat, .now = io_now_ns() };
 
 	while (read_all(&p) && w->engine->spec.time > 0)
 		if (p.entries == 0)
