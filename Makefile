@@ -162,7 +162,7 @@ unit: $(UNIT_TESTS)
 # The published schemas stand in the tree, generated from the field tables.
 .PHONY: schemas
 schemas: $(BUILD)/tests/support/schema_dump ## writes proto/schema/*.schema.json
-	@for s in job results messages; do \
+	@for s in job results messages compare; do \
 		$< $$s > $(BUILD)/$$s.schema.json && \
 		{ cmp -s $(BUILD)/$$s.schema.json proto/schema/$$s.schema.json || \
 		cp $(BUILD)/$$s.schema.json proto/schema/$$s.schema.json; } || exit 1; done
@@ -210,7 +210,7 @@ $(BUILD)/fuzz/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/d
 
 TOOL_SOURCES := $(filter-out tests/support/preload_%.c tests/support/completion_dump.c,$(wildcard tests/support/*.c tests/bench/*.c))
 TOOLS := $(TOOL_SOURCES:%.c=$(BUILD)/%)
-TOOL_FOLDERS := agent/engine agent/shm proto/codec proto/model common/net common/pki common/stat common/base
+TOOL_FOLDERS := coordinator/report agent/engine agent/shm proto/codec proto/model common/net common/pki common/stat common/base
 .PHONY: tools
 tools: $(TOOLS)
 $(BUILD)/tests/support/%.so: tests/support/%.c

@@ -8,12 +8,11 @@
 #include "coordinator/cli/documents.h"
 #include "coordinator/cli/files.h"
 #include "coordinator/report/compare.h"
-#include "proto/codec/json.h"
 
 extern const struct cmd cmd_compare;
 
 struct compare_cmd_options {
-	const char *metric, *of, *fail_if_slower, *json;
+	const char *metric, *of, *fail_if_slower, *json, *format, *output;
 };
 
 #define O(member) offsetof(struct compare_cmd_options, member)
@@ -27,8 +26,10 @@ static const struct option_row rows[] = {
 	    "repeats "
 	    "the verdict must be slower, too",
 	    0, 0 },
+	{ "format", 'f', OPTION_TEXT, O(format), "FORM", "one of the forms above; default text", 0, 0 },
+	{ "output", 'o', OPTION_TEXT, O(output), "FILE", "write there instead of to standard output", 0, 0 },
 	{ "json", 0, OPTION_TEXT, O(json), "FILE",
-	    "write the comparison there (lockstep-compare/1); - is standard output", 0, 0 },
+	    "write it there as JSON, too; - is standard output, in place of the rest", 0, 0 },
 	{ 0 },
 };
 
@@ -226,25 +227,40 @@ compare_sides(const struct sides *sides, const struct compare_metric *metric, si
 }
 
 static enum ls_rc
-print(const struct comparison *c, const char *json, struct ls_err *err)
+find_format(const char *name, const struct compare_format **out, struct ls_err *err)
 {
-	enum ls_rc rc = LS_OK;
+	struct sink names = { 0 };
 
-	if (json != NULL) {
-		size_t len;
-		char *text = json_encode_struct(&comparison_desc, c, true, &len);
+	*out = name == NULL ? &compare_formats[0] : compare_format_find(name);
+	if (*out != NULL)
+		return LS_OK;
+	for (size_t i = 0; compare_formats[i].name != NULL; i++)
+		sink_printf(&names, "%s%s", i > 0 ? ", " : "", compare_formats[i].name);
+	ls_err_set(err, LS_E_INVALID, "--format: \"%s\" is not known; formats: %s", name, names.text);
+	sink_free(&names);
+	return LS_E_INVALID;
+}
 
-		text[len] = '\n';
-		rc = file_write(json, text, len + 1, err);
-		free(text);
-	}
-	if (rc == LS_OK && (json == NULL || strcmp(json, "-") != 0)) {
-		struct sink out = { 0 };
+static enum ls_rc
+write_as(const struct comparison *c, const struct compare_format *format, const char *path, struct ls_err *err)
+{
+	struct sink out = { 0 };
 
-		compare_text(c, &out);
-		rc = file_write("-", out.text, out.len, err);
-		sink_free(&out);
-	}
+	format->render(c, &out);
+	enum ls_rc rc = file_write(path, out.text, out.len, err);
+	sink_free(&out);
+	return rc;
+}
+
+static enum ls_rc
+print(const struct comparison *c, const struct compare_cmd_options *options, const struct compare_format *format,
+    struct ls_err *err)
+{
+	const char *json = options->json;
+	enum ls_rc rc = json == NULL ? LS_OK : write_as(c, compare_format_find("json"), json, err);
+
+	if (rc == LS_OK && (json == NULL || strcmp(json, "-") != 0))
+		rc = write_as(c, format, options->output == NULL ? "-" : options->output, err);
 	return rc;
 }
 
@@ -273,6 +289,7 @@ run_compare(const struct cli *cli, const void *opaque, const struct option_texts
 {
 	const struct compare_cmd_options *options = opaque;
 	const struct compare_metric *metric;
+	const struct compare_format *format;
 	struct sides sides = { 0 };
 	struct comparison comparison;
 	size_t subject = SIZE_MAX;
@@ -281,6 +298,8 @@ run_compare(const struct cli *cli, const void *opaque, const struct option_texts
 	enum cli_exit status = CLI_OK;
 
 	enum ls_rc rc = find_metric(options->metric, &metric, &err);
+	if (rc == LS_OK)
+		rc = find_format(options->format, &format, &err);
 	if (rc == LS_OK && options->fail_if_slower != NULL)
 		rc = parse_tolerance(options->fail_if_slower, &tolerance, &err);
 	if (rc == LS_OK && words->count == 1)
@@ -294,7 +313,7 @@ run_compare(const struct cli *cli, const void *opaque, const struct option_texts
 		return cli_fail_err(&err);
 	}
 	compare_sides(&sides, metric, subject, &comparison);
-	if (print(&comparison, options->json, &err) != LS_OK)
+	if (print(&comparison, options, format, &err) != LS_OK)
 		status = cli_fail(CLI_FAILED, "%s", err.text);
 	else if (options->fail_if_slower != NULL)
 		status = judge(&comparison, tolerance);
@@ -310,12 +329,15 @@ metrics_help(struct sink *out)
 	for (size_t i = 0; compare_metrics[i].name != NULL; i++)
 		sink_printf(out, "  %-13s %s; %s is better\n", compare_metrics[i].name, compare_metrics[i].help,
 		    compare_metrics[i].higher_is_better ? "more" : "less");
+	sink_printf(out, "\nforms:\n");
+	for (size_t i = 0; compare_formats[i].name != NULL; i++)
+		sink_printf(out, "  %-13s %s\n", compare_formats[i].name, compare_formats[i].help);
 }
 
 const struct cmd cmd_compare = {
 	.name = "compare",
 	.summary = "ratios of runs, with intervals and a verdict where there are repeats",
-	.synopsis = "SIDE SIDE...|FILE [--metric METRIC] [--of SIDE] [--fail-if-slower PERCENT]",
+	.synopsis = "SIDE SIDE...|FILE [--metric METRIC] [--of SIDE] [--fail-if-slower PERCENT] [--format FORM]",
 	.help =
 	    "Compares runs phase by phase. A SIDE is a run or a file, as for \"lockstep report\"; several separated\n"
 	    "by commas are repeats of the same; LABEL=... gives the side a name. Ratios are percent of the first\n"
@@ -328,6 +350,7 @@ const struct cmd cmd_compare = {
 	    "  lockstep compare old=a1.json,a2.json,a3.json new=b1.json,b2.json,b3.json --fail-if-slower 5%\n"
 	    "  lockstep compare ext2=e2.json ext3=e3.json jfs=jfs.json --of jfs\n"
 	    "  lockstep compare published-tables.txt --of jfs\n"
+	    "  lockstep compare before.json after.json --format html --output compare.html\n"
 	    "  lockstep compare 01k7 last --metric p99 --json - | jq .means",
 	.more_help = metrics_help,
 	.options = rows,

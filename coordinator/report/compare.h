@@ -57,8 +57,18 @@ struct compare_side {
 void compare_runs(const struct compare_side *sides, size_t count, const struct compare_metric *metric, size_t subject,
     struct comparison *out);
 
-/* The tables for people. */
-void compare_text(const struct comparison *comparison, struct sink *out);
+/* A form in which a comparison is written: one file (compare_<name>.c) and a row in compare_formats.c. Pure functions. */
+struct compare_format {
+	const char *name;
+	const char *help;
+	void (*render)(const struct comparison *comparison, struct sink *out);
+};
+
+/* All forms, the default first; an element without a name ends them. */
+extern const struct compare_format compare_formats[];
+
+/* Or NULL. */
+const struct compare_format *compare_format_find(const char *name);
 
 /*
  * Is any side more than tolerance (0.05: 5 %) slower than the one it is compared with? Where both sides have repeats the interval must

@@ -63,6 +63,38 @@ void compare_note_spread(struct comparison *c);
 /* "write 8 MiB by 64 KiB": what a row is about. buf: 400 bytes. */
 const char *compare_row_title(const struct compare_row *row, char *buf, size_t len);
 
+/* "128%", halves go up, as by hand; "n/a" for NAN. buf: 32 bytes. */
+const char *compare_percent(double ratio, char *buf, size_t len);
+
+/* "B/A": which side over which. buf: 300 bytes. */
+const char *compare_ratio_title(const struct comparison *c, uint64_t of, uint64_t to, char *buf, size_t len);
+
+/* "no difference shown" and so on. */
+const char *compare_verdict_text(int verdict);
+
+/* The unit in which a row's values are printed, and what to divide them by. */
+double compare_scale(const struct compare_row *row, const char **unit);
+
+/* Rows of a test; is number r the first of its test? Does any ratio have an interval? */
+size_t compare_rows_of_test(const struct comparison *c, const char *test);
+bool compare_is_first_of_test(const struct comparison *c, size_t r);
+bool compare_has_intervals(const struct comparison *c);
+
+/* "8 MiB by 64 KiB", "4 processes" or the row's name. buf: 80 bytes. */
+const char *compare_size_title(const struct compare_row *row, char *buf, size_t len);
+
+/* The mean of a test (NULL: of all) in a column, or NULL. */
+const struct compare_mean *compare_mean_of(const struct comparison *c, const char *test, size_t column);
+
+/* Sentences that stand below the tables: what is compared, and how values and intervals came about. buf: 512 bytes. */
+const char *compare_footer(const struct comparison *c, char *buf, size_t len);
+
+void compare_text(const struct comparison *c, struct sink *out);
+void compare_markdown(const struct comparison *c, struct sink *out);
+void compare_csv(const struct comparison *c, struct sink *out);
+void compare_json(const struct comparison *c, struct sink *out);
+void compare_html(const struct comparison *c, struct sink *out);
+
 /* "123 MiB/s", "4.5 k op/s", "12 us": a value with its unit. buf: 64 bytes. */
 const char *compare_format(double value, const char *unit, char *buf, size_t len);
 

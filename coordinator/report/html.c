@@ -79,3 +79,17 @@ html_phase_name(struct sink *out, const struct results *results, const struct ph
 		sink_printf(out, " <span class=soft>(%" PRIu64 " of %" PRIu64 ")</span>", phase->repetition + 1,
 		    results->run.job.repeat);
 }
+
+void
+html_page_head(struct sink *out, const char *title)
+{
+	sink_printf(out,
+	    "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>\n"
+	    "<meta name=viewport content='width=device-width,initial-scale=1'>\n"
+	    "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; "
+	    "script-src 'unsafe-inline'; img-src data:\">\n<title>");
+	html_text(out, title);
+	sink_printf(out, " - lockstep</title>\n<style>\n");
+	sink_add(out, html_page_css, strlen(html_page_css));
+	sink_printf(out, "</style></head><body>\n");
+}

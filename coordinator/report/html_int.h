@@ -22,6 +22,9 @@ void html_text(struct sink *out, const char *text);
 /* The same within a JSON string that stands in a script element, with its quotes. */
 void html_json_text(struct sink *out, const char *text);
 
+/* The beginning of a page up to its body. Its policy allows nothing but what stands in it. */
+void html_page_head(struct sink *out, const char *title);
+
 /* A number as in the other reports, "n/a" for NAN. */
 void html_number(struct sink *out, double value);
 

@@ -2,6 +2,7 @@
  * One value a row, so that spreadsheets and data frames can pivot it: phase, repetition, node, metric, value, unit. The node
  * "*all*" is all of them together (no node can have that name). Unknown values are empty. RFC 4180: CRLF, quotes doubled.
  */
+#include "coordinator/report/csv_int.h"
 #include "coordinator/report/format.h"
 
 #include <inttypes.h>
@@ -19,33 +20,15 @@ struct csv {
 	const char *node;
 };
 
-/* A field. Names of imported runs come from anywhere: what begins like a formula of a spreadsheet gets an apostrophe. */
-static void
-add_field(struct sink *out, const char *text)
-{
-	if (text == NULL)
-		return;
-	if (text[0] != '\0' && strchr("=+-@", text[0]) != NULL && strlen(text) > 1)
-		sink_add(out, "'", 1);
-	if (strpbrk(text, ",\"\r\n") == NULL) {
-		sink_add(out, text, strlen(text));
-		return;
-	}
-	sink_add(out, "\"", 1);
-	for (const char *p = text; *p != '\0'; p++)
-		sink_add(out, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
-	sink_add(out, "\"", 1);
-}
-
 static void
 row_begin(const struct csv *csv, const char *metric)
 {
 	sink_printf(csv->out, "%" PRIu64 ",", csv->phase->index);
-	add_field(csv->out, csv->phase->name);
+	csv_field(csv->out, csv->phase->name);
 	sink_printf(csv->out, ",%" PRIu64 ",", csv->phase->repetition);
-	add_field(csv->out, csv->node);
+	csv_field(csv->out, csv->node);
 	sink_printf(csv->out, ",");
-	add_field(csv->out, metric);
+	csv_field(csv->out, metric);
 	sink_printf(csv->out, ",");
 }
 
@@ -80,7 +63,7 @@ static void
 row_text(const struct csv *csv, const char *metric, const char *value)
 {
 	row_begin(csv, metric);
-	add_field(csv->out, value);
+	csv_field(csv->out, value);
 	sink_printf(csv->out, ",\r\n");
 }
 

@@ -23,20 +23,6 @@ extern const struct report_format report_html;
 #define MAX_CARDS     200
 
 static void
-page_head(struct sink *out, const struct results *results)
-{
-	sink_printf(out,
-	    "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>\n"
-	    "<meta name=viewport content='width=device-width,initial-scale=1'>\n"
-	    "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; "
-	    "script-src 'unsafe-inline'; img-src data:\">\n<title>");
-	html_text(out, results->run.name);
-	sink_printf(out, " - lockstep</title>\n<style>\n");
-	sink_add(out, html_page_css, strlen(html_page_css));
-	sink_printf(out, "</style></head><body>\n");
-}
-
-static void
 fact(struct sink *out, const char *name, const char *text)
 {
 	sink_printf(out, "<div><dt>%s</dt><dd>", name);
@@ -314,7 +300,7 @@ static enum ls_rc
 render_html(const struct results *results, struct sink *out, struct ls_err *err)
 {
 	(void)err;
-	page_head(out, results);
+	html_page_head(out, results->run.name);
 	head(out, results);
 	sink_printf(out, "<main>\n");
 	warnings(out, results);

@@ -7,6 +7,7 @@
 
 #include "common/base/defs.h"
 #include "coordinator/cli/cmd.h"
+#include "coordinator/report/compare.h"
 #include "coordinator/report/format.h"
 #include "proto/codec/jobfile.h"
 
@@ -46,6 +47,9 @@ print_names(void)
 	printf("_lockstep_formats='");
 	for (size_t i = 0; report_formats[i] != NULL; i++)
 		printf("%s%s", i > 0 ? " " : "", report_formats[i]->name);
+	printf("'\n_lockstep_forms='");
+	for (size_t i = 0; compare_formats[i].name != NULL; i++)
+		printf("%s%s", i > 0 ? " " : "", compare_formats[i].name);
 	printf("'\n_lockstep_presets='");
 	for (size_t i = 0; i < count; i++)
 		printf("%s%s", i > 0 ? " " : "", presets[i].name);

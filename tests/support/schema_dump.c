@@ -1,10 +1,11 @@
 /*
- * Writes one of the published JSON Schemas to standard output: schema_dump job|results|messages. See `make schemas`.
+ * Writes one of the published JSON Schemas to standard output: schema_dump job|results|messages|compare. See `make schemas`.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "coordinator/report/compare.h"
 #include "proto/codec/json.h"
 #include "proto/codec/msg.h"
 
@@ -17,6 +18,8 @@ make_schema(const char *name)
 		return json_schema(&job_desc, JSON_SCHEMA_FILE, SCHEMA_BASE "job", "lockstep job");
 	if (strcmp(name, "results") == 0)
 		return json_schema(&results_desc, JSON_SCHEMA_DOCUMENT, SCHEMA_BASE "results", "lockstep-results/1");
+	if (strcmp(name, "compare") == 0)
+		return json_schema(&comparison_desc, JSON_SCHEMA_DOCUMENT, SCHEMA_BASE "compare", "lockstep-compare/1");
 	if (strcmp(name, "messages") == 0)
 		return msg_schema(SCHEMA_BASE "messages", "lockstep/1 messages");
 	return NULL;
@@ -28,7 +31,7 @@ main(int argc, char **argv)
 	char *text = argc == 2 ? make_schema(argv[1]) : NULL;
 
 	if (text == NULL) {
-		fprintf(stderr, "usage: schema_dump job|results|messages\n");
+		fprintf(stderr, "usage: schema_dump job|results|messages|compare\n");
 		return 2;
 	}
 	fputs(text, stdout);

@@ -353,13 +353,82 @@ test_text_of_nothing(void **state)
 
 	(void)state;
 	compare_two(x, y, &c);
-	compare_text(&c, &out);
-	assert_non_null(strstr(out.text, "No phase has a result."));
+	for (size_t i = 0; compare_formats[i].name != NULL; i++) {
+		compare_formats[i].render(&c, &out);
+		if (i < 3) /* those for people */
+			assert_non_null(strstr(out.text, "No phase has a result."));
+		assert_null(strstr(out.text, "nan"));
+		sink_free(&out);
+	}
 	assert_false(compare_is_slower(&c, 0, NULL));
+	field_struct_fini(&comparison_desc, &c);
+	free_run(x);
+	free_run(y);
+}
+
+/* Names come from anywhere: in a page they must not become markup, in a table of Markdown no cells. */
+static void
+test_texts_in_a_page_are_only_texts(void **state)
+{
+	static const char evil[] = "</title><script>alert(1)</script>|x";
+	struct results *x = one_phase(evil, 1000);
+	struct results *y = one_phase("y", 2000);
+	struct comparison c;
+	struct sink out = { 0 };
+
+	(void)state;
+	free(x->phases[0].name);
+	x->phases[0].name = ls_strdup(evil);
+	compare_two(x, y, &c);
+	free(c.groups[0].label);
+	c.groups[0].label = ls_strdup(evil);
+	compare_format_find("html")->render(&c, &out);
+	assert_null(strstr(out.text, "<script"));
+	assert_non_null(strstr(out.text, ">200%<"));
+	sink_free(&out);
+	compare_format_find("markdown")->render(&c, &out);
+	assert_null(strstr(out.text, ">|x"));
 	sink_free(&out);
 	field_struct_fini(&comparison_desc, &c);
 	free_run(x);
 	free_run(y);
+}
+
+/* Two sizes of files and of records: each side's surface and the ratios stand as tables coloured by value. */
+static void
+test_surfaces_stand_side_by_side(void **state)
+{
+	struct results *runs[2];
+	struct comparison c;
+	struct sink out = { 0 };
+	size_t maps = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct phase_case phases[] = {
+			{ PHASE_WRITE, 65536, 1048576.0, PHASE_STATE_DONE },
+			{ PHASE_WRITE, 65536, 2 * 1048576.0, PHASE_STATE_DONE },
+			{ PHASE_WRITE, 131072, 3 * 1048576.0, PHASE_STATE_DONE },
+			{ PHASE_WRITE, 131072, (i == 0 ? 4 : 8) * 1048576.0, PHASE_STATE_DONE },
+		};
+
+		runs[i] = make_run(i == 0 ? "x" : "y", 1, phases, ARRAY_LEN(phases));
+		for (size_t p = 0; p < ARRAY_LEN(phases); p++)
+			runs[i]->phases[p].spec.record_size = p % 2 == 0 ? 4096 : 8192;
+	}
+	compare_two(runs[0], runs[1], &c);
+	compare_format_find("html")->render(&c, &out);
+	for (const char *at = out.text; (at = strstr(at, "<table class=heat>")) != NULL; at++)
+		maps++;
+	assert_int_equal(maps, 3);
+	assert_non_null(strstr(out.text, "rgba(58,125,226,0.60)'>8.00</td>"));
+	assert_non_null(strstr(out.text, "rgba(58,125,226,0.30)'>4.00</td>"));
+	assert_non_null(strstr(out.text, "rgba(27,127,59,0.60)'>200%</td>"));
+	assert_non_null(strstr(out.text, "rgba(27,127,59,0.00)'>100%</td>"));
+	sink_free(&out);
+	field_struct_fini(&comparison_desc, &c);
+	free_run(runs[0]);
+	free_run(runs[1]);
 }
 
 static void
@@ -372,7 +441,7 @@ test_text_rounds_percent_half_up(void **state)
 
 	(void)state;
 	compare_two(x, y, &c);
-	compare_text(&c, &out);
+	compare_formats[0].render(&c, &out);
 	assert_non_null(strstr(out.text, "1000       1645     165%\n")); /* 164.5 */
 	assert_null(strstr(out.text, "nan"));
 	sink_free(&out);
@@ -394,6 +463,8 @@ main(void)
 		cmocka_unit_test(test_failed_phases_do_not_count),
 		cmocka_unit_test(test_same_phase_twice_in_a_job),
 		cmocka_unit_test(test_text_of_nothing),
+		cmocka_unit_test(test_texts_in_a_page_are_only_texts),
+		cmocka_unit_test(test_surfaces_stand_side_by_side),
 		cmocka_unit_test(test_text_rounds_percent_half_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
