@@ -63,16 +63,22 @@ first_difference(const char *a, const char *b)
 	return line;
 }
 
-/* The page's programs are the same for every run, and whether dygraphs is among them depends on the machine. */
+/* The page's style and programs are the same for every run, and whether dygraphs is among them depends on the machine. */
 static void
 cut_programs(const struct report_format *format, struct sink *text)
 {
 	const char *programs = strstr(text->text, "<!-- programs -->");
+	char *style = strstr(text->text, "<style>");
+	char *style_end = strstr(text->text, "</style>");
 
 	if (strcmp(format->name, "html") != 0)
 		return;
 	assert_non_null(programs);
+	assert_non_null(style);
+	assert_non_null(style_end);
 	text->len = (size_t)(programs - text->text);
+	memmove(style, style_end, (size_t)(programs - style_end));
+	text->len -= (size_t)(style_end - style);
 }
 
 static void
