@@ -52,3 +52,13 @@ allow_check(char *const *allow, size_t count, const char *path, struct ls_err *e
 	return ls_err_set(err, LS_E_REFUSED,
 	    "%s: not below any directory that this agent's configuration allows (key \"allow\" in agent.conf)", path);
 }
+
+enum ls_rc
+allow_device(char *const *devices, size_t count, const char *device, struct ls_err *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(devices[i], device) == 0)
+			return LS_OK;
+	return ls_err_set(err, LS_E_REFUSED,
+	    "device %s: this agent's configuration does not name it (key \"raw_devices\" in agent.conf)", device);
+}

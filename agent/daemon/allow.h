@@ -22,4 +22,10 @@ bool allow_lies_below(const char *dir, const char *path);
  */
 enum ls_rc allow_check(char *const *allow, size_t count, const char *path, struct ls_err *err) LS_MUST_CHECK;
 
+/*
+ * May a run read this raw device? The list must have it, letter by letter: links are another name, and not followed. Errors:
+ * LS_E_REFUSED, the sentence names the device and the configuration key. Pure.
+ */
+enum ls_rc allow_device(char *const *devices, size_t count, const char *device, struct ls_err *err) LS_MUST_CHECK;
+
 #endif

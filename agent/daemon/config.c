@@ -83,6 +83,11 @@ agent_config_check(const struct agent_config *config, struct ls_err *err)
 	if (config->spool[0] == '\0')
 		return ls_err_set(err, LS_E_INVALID, "spool: must be a directory");
 
+	for (size_t i = 0; i < config->raw_devices_count; i++) {
+		const char *why = allow_path_fault(config->raw_devices[i]);
+		if (why)
+			return ls_err_set(err, LS_E_INVALID, "raw_devices: %s: %s", config->raw_devices[i], why);
+	}
 	for (size_t i = 0; i < config->allow_count; i++) {
 		const char *why = allow_path_fault(config->allow[i]);
 		if (why)

@@ -348,6 +348,8 @@ run_new(const struct run_env *env, struct msg *assign, struct run **out, struct 
 		return ls_err_set(err, LS_E_REFUSED, "node %llu of only %llu", (unsigned long long)body->node_index,
 		    (unsigned long long)body->node_count);
 	enum ls_rc rc = allow_check(env->config->allow, env->config->allow_count, body->job.path, err);
+	for (size_t i = 0; !rc && i < body->devices_count; i++)
+		rc = allow_device(env->config->raw_devices, env->config->raw_devices_count, body->devices[i], err);
 	if (rc)
 		return rc;
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent/daemon/allow.h"
 #include "agent/daemon/run_int.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
@@ -74,9 +75,33 @@ set_epoch(struct run *run, const struct msg_arm *arm)
 /* --- the barrier --- */
 
 static void
+refuse_arm(struct run *run, const char *why)
+{
+	struct msg_failed failed = { .epoch = run->epoch };
+
+	error_init(&failed.error, "arm", why);
+	run_raise(run, NE_FAILED, &failed);
+	field_struct_fini(&io_error_desc, &failed.error);
+}
+
+/* A raw device: one of those that this machine's administrator named, and for reading. Whatever the assignment said. */
+static enum ls_rc
+device_check(const struct run *run, const struct phase *spec, struct ls_err *err)
+{
+	const struct agent_config *config = run->env.config;
+
+	if (!phase_reads_device(spec))
+		return LS_OK;
+	if ((phase_kind_info((enum phase_kind)spec->kind)->groups & PHASE_DEVICE) == 0)
+		return ls_err_set(err, LS_E_REFUSED, "device %s: a raw device is only ever read", spec->device);
+	return allow_device(config->raw_devices, config->raw_devices_count, spec->device, err);
+}
+
+static void
 act_arm(struct run *run, const void *body)
 {
 	const struct msg_arm *arm = body;
+	struct ls_err err;
 
 	/* The attempt before had come to a result here and was void: its void was lost with a connection. */
 	if (run->has_epoch && arm->epoch.attempt > 0) {
@@ -91,10 +116,11 @@ act_arm(struct run *run, const void *body)
 	    ? (uint64_t)arm->node_workers[run->assign->node_index]
 	    : UINT64_MAX;
 	if (mine > run->assign->max_workers) {
-		struct msg_failed failed = { .epoch = run->epoch };
-		error_init(&failed.error, "arm", "the numbers of workers do not fit what was assigned");
-		run_raise(run, NE_FAILED, &failed);
-		field_struct_fini(&io_error_desc, &failed.error);
+		refuse_arm(run, "the numbers of workers do not fit what was assigned");
+		return;
+	}
+	if (device_check(run, &arm->spec, &err)) {
+		refuse_arm(run, err.text);
 		return;
 	}
 	phase_begin_arming(run, arm);

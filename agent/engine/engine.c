@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -158,7 +159,8 @@ static void
 set_phase(struct engine *e, const struct engine_arm *arm)
 {
 	e->spec = *arm->spec;
-	e->spec.name = NULL;
+	e->spec.name = e->spec.device = NULL;
+	snprintf(e->device, sizeof(e->device), "%s", arm->spec->device != NULL ? arm->spec->device : "");
 	e->spec.nodes = NULL; /* node_workers says who is idle */
 	e->spec.nodes_count = 0;
 	e->spec.verify = phase_verifies(arm->spec);

@@ -113,6 +113,7 @@ struct engine {
 
 	/* The armed phase; written by the main thread before the order, read by workers. */
 	struct phase spec; /* without its strings */
+	char device[96];   /* spec.device; "": files */
 	uint64_t *node_workers;
 	uint64_t
 	    user; /* the node that the workers act for: this one, or when laying out the one that will work on its files */

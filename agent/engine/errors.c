@@ -87,6 +87,13 @@ errors_errno_name(int errnum)
 #endif
 
 /* "DIR/n0/data.1: pwrite at 4096: No space left on device" */
+/* Of a device the path is whole already. */
+static char *
+full_path(const char *run_dir, const char *path)
+{
+	return path[0] == '/' ? ls_strdup(path) : ls_asprintf("%s/%s", run_dir, path);
+}
+
 static char *
 sentence(const char *run_dir, const struct failure *f)
 {
@@ -99,10 +106,12 @@ sentence(const char *run_dir, const struct failure *f)
 		snprintf(at, sizeof(at), " at %" PRIu64, f->offset);
 	if (f->path == NULL && f->call == SHM_CALL_NONE)
 		return ls_strdup(reason);
-	if (f->call == SHM_CALL_NONE)
-		return ls_asprintf("%s/%s: %s", run_dir, f->path, reason);
-	return ls_asprintf(
-	    "%s/%s: %s%s: %s", run_dir, f->path != NULL ? f->path : "", shm_call_names[f->call], at, reason);
+
+	char *path = full_path(run_dir, f->path != NULL ? f->path : "");
+	char *text = f->call == SHM_CALL_NONE ? ls_asprintf("%s: %s", path, reason)
+					      : ls_asprintf("%s: %s%s: %s", path, shm_call_names[f->call], at, reason);
+	free(path);
+	return text;
 }
 
 static char *
@@ -124,7 +133,7 @@ errors_add(struct errors *list, const struct failure *f)
 		e->worker = f->worker;
 		e->step = copy_or_null(f->step);
 		e->call = f->call != SHM_CALL_NONE ? ls_strdup(shm_call_names[f->call]) : NULL;
-		e->path = f->path != NULL ? ls_asprintf("%s/%s", list->run_dir, f->path) : NULL;
+		e->path = f->path != NULL ? full_path(list->run_dir, f->path) : NULL;
 		e->offset = f->offset;
 		e->errno_name = f->errnum > 0 ? copy_or_null(errors_errno_name(f->errnum)) : NULL;
 		e->text = sentence(list->run_dir, f);

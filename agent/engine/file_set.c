@@ -317,14 +317,15 @@ file_set_run(struct worker *w)
 	bool more = true;
 
 	while (more) {
-		d->io->run(&d->job);
+		if (data_lock_file(w))
+			d->io->run(&d->job);
 		if (io_failed(&d->job)) {
 			data_fail_io(w);
 			break;
 		}
 		if (!d->job.complete) /* time is up, or somebody said stop */
 			break;
-		if (!close_file(w))
+		if (w->failed || !close_file(w)) /* which gives a lock back as well */
 			break;
 		note_whole(w);
 		more = d->left > 0 && tally_more(&d->job.tally, io_now_ns()) && next_file(w);

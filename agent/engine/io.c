@@ -7,6 +7,7 @@ static const struct io_engine *const engines[] = {
 	[ENGINE_IO_URING] = &io_engine_io_uring,
 	[ENGINE_LIBAIO] = &io_engine_libaio,
 	[ENGINE_NULL] = &io_engine_null,
+	[ENGINE_MMAP] = &io_engine_mmap,
 };
 
 const struct io_engine *

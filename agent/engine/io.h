@@ -33,7 +33,11 @@ struct io_job {
 	unsigned read_percent; /* so many of a hundred operations are reads all the same, drawn at random */
 	unsigned depth;        /* operations in flight, >= 1 */
 	enum shm_call read_call, write_call;
-	bool unshared_file; /* nothing but fd may hold the file: it is closed in the measured time */
+	uint64_t file_size; /* what the file grows to, for back ends that must know */
+	bool lock_records;  /* each operation holds a lock of its record */
+	enum phase_mmap_sync mmap_sync;
+	bool io_poll, sq_poll; /* io_uring */
+	bool unshared_file;    /* nothing but fd may hold the file: it is closed in the measured time */
 	struct offsets offsets;
 	uint64_t drawn; /* operations whose direction was decided one by one */
 	struct data_source source;
@@ -50,7 +54,8 @@ struct io_job {
 
 struct io_engine {
 	const char *name;
-	bool plain_calls; /* read and write instead of pread and pwrite */
+	bool plain_calls;   /* read and write instead of pread and pwrite */
+	enum shm_call call; /* how its operations are named, if by neither */
 	/* LS_OK, or LS_E_REFUSED with the reason why this machine cannot do it. NULL: always can. */
 	enum ls_rc (*supported)(struct ls_err *err);
 	/* Everything slow; the first operations are ready to be issued when it returns. In the worker's thread. */
@@ -67,11 +72,13 @@ struct io_engine {
 	enum ls_rc (*again)(struct io_job *job, struct ls_err *err);
 	/* Hands what it still holds to the kernel. 0 or a negative errno. NULL: holds nothing. */
 	int (*push)(struct io_job *job);
+	/* Flushes what was written to the medium. 0 or a negative errno. NULL: fsync of the file does. */
+	int (*sync)(struct io_job *job);
 	/* After run, or after setup without it; also after a failed setup. */
 	void (*teardown)(struct io_job *job);
 };
 
-extern const struct io_engine io_engine_sync, io_engine_io_uring, io_engine_libaio, io_engine_null;
+extern const struct io_engine io_engine_sync, io_engine_io_uring, io_engine_libaio, io_engine_null, io_engine_mmap;
 
 /*
  * Those that phases choose themselves: fread and fwrite through a buffer of one record; getc and putc; read and write of one byte;
@@ -81,6 +88,15 @@ extern const struct io_engine io_engine_stdio, io_engine_putc, io_engine_bytes, 
 
 /* The back end of that number, in range. Static. */
 const struct io_engine *io_engine_get(enum phase_engine engine);
+
+/*
+ * Can completions be polled for with this file (O_DIRECT, 4096 bytes or more), which lies on that volume? LS_OK, or LS_E_REFUSED
+ * with the reason. io_uring must be supported.
+ */
+enum ls_rc io_uring_can_poll(int fd, struct ls_err *err);
+
+/* Can a thread of the kernel take what is to be issued? */
+enum ls_rc io_uring_can_sq_poll(struct ls_err *err);
 
 /* --- for back ends --- */
 

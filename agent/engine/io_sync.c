@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "agent/engine/io.h"
+#include "agent/engine/locks.h"
 #include "common/base/mem.h"
 
 enum ls_rc
@@ -35,12 +36,46 @@ io_sync_teardown(struct io_job *job)
 
 /* The whole record, short calls continued. False when the job has failed. */
 static inline bool
-do_record(struct io_job *job, struct io_flight *f, int64_t (*issue)(struct io_job *, struct io_flight *))
+do_calls(struct io_job *job, struct io_flight *f, int64_t (*issue)(struct io_job *, struct io_flight *))
 {
 	while (!io_flight_result(job, f, issue(job, f)))
 		if (io_failed(job))
 			return false;
 	return true;
+}
+
+static bool
+lock_failed(struct io_job *job, const struct io_flight *f, int errnum)
+{
+	if (!io_failed(job)) {
+		job->failure.call = SHM_CALL_FCNTL;
+		job->failure.errnum = errnum;
+		job->failure.offset = f->record.offset;
+	}
+	return false;
+}
+
+/* The same with a lock of the record around it. */
+static bool __attribute__((noinline))
+do_locked(struct io_job *job, struct io_flight *f, int64_t (*issue)(struct io_job *, struct io_flight *))
+{
+	bool write = f->op != OP_READ;
+
+	tally_call(&job->tally, SHM_CALL_FCNTL);
+	int errnum = lock_take(job->fd, write, f->record.offset, f->record.length);
+	if (errnum != 0)
+		return lock_failed(job, f, errnum);
+	tally_call(&job->tally, f->call);
+
+	bool done = do_calls(job, f, issue);
+	errnum = lock_drop(job->fd, f->record.offset, f->record.length);
+	return errnum == 0 ? done : lock_failed(job, f, errnum);
+}
+
+static inline bool
+do_record(struct io_job *job, struct io_flight *f, int64_t (*issue)(struct io_job *, struct io_flight *))
+{
+	return __builtin_expect(job->lock_records, 0) ? do_locked(job, f, issue) : do_calls(job, f, issue);
 }
 
 void

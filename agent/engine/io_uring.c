@@ -1,7 +1,10 @@
 /* io_uring: registered file and buffers where the limits allow, one system call to issue a batch and wait. */
 #include <errno.h>
 #include <liburing.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 
 #include "agent/engine/io.h"
@@ -16,7 +19,7 @@ struct uring {
 
 /* The best set-up that the kernel knows: 6.1, 5.19, 5.1. */
 static int
-open_ring(struct io_uring *ring, unsigned depth)
+open_ring(struct io_uring *ring, unsigned depth, unsigned more)
 {
 	static const unsigned flags[] = {
 #if defined(IORING_SETUP_SINGLE_ISSUER) && defined(IORING_SETUP_DEFER_TASKRUN)
@@ -30,7 +33,7 @@ open_ring(struct io_uring *ring, unsigned depth)
 	int rc = -EINVAL;
 
 	for (size_t i = 0; i < ARRAY_LEN(flags) && rc == -EINVAL; i++)
-		rc = io_uring_queue_init(depth, ring, flags[i]);
+		rc = io_uring_queue_init(depth, ring, flags[i] | more);
 	return rc;
 }
 
@@ -51,12 +54,99 @@ static enum ls_rc
 supported(struct ls_err *err)
 {
 	struct io_uring ring;
-	int rc = open_ring(&ring, 1);
+	int rc = open_ring(&ring, 1, 0);
 
 	if (rc < 0)
 		return explain(-rc, err);
 	io_uring_queue_exit(&ring);
 	return LS_OK;
+}
+
+enum ls_rc
+io_uring_can_sq_poll(struct ls_err *err)
+{
+	struct io_uring ring;
+	int rc = open_ring(&ring, 1, IORING_SETUP_SQPOLL);
+
+	char why[96];
+
+	if (rc < 0)
+		return ls_err_set(err, LS_E_REFUSED,
+		    "sq_poll: the kernel gives no thread for it (%s); before Linux 5.11 it needs CAP_SYS_ADMIN",
+		    ls_strerror(-rc, why, sizeof(why)));
+	io_uring_queue_exit(&ring);
+	return LS_OK;
+}
+
+/* One polled read. Its result, or what kept it from being issued. */
+static int
+polled_read(struct io_uring *ring, int fd, void *memory, unsigned length)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+	struct io_uring_cqe *cqe;
+	int rc;
+
+	if (sqe == NULL)
+		return -EAGAIN;
+	io_uring_prep_read(sqe, fd, memory, length, 0);
+	rc = io_uring_submit_and_wait(ring, 1);
+	if (rc >= 0)
+		rc = io_uring_wait_cqe(ring, &cqe);
+	if (rc < 0)
+		return rc;
+	rc = cqe->res;
+	io_uring_cqe_seen(ring, cqe);
+	return rc;
+}
+
+/* What the device of the file says: 0 when it has no polled queues, -1 when nobody knows. */
+static int
+device_polls(int fd)
+{
+	static const char *const places[] = { "queue", "../queue" /* of a partition */ };
+	struct stat st;
+	char path[96];
+	int value = -1;
+
+	if (fstat(fd, &st) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(places) && value < 0; i++) {
+		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s/io_poll", major(st.st_dev), minor(st.st_dev),
+		    places[i]);
+		FILE *f = fopen(path, "re");
+		if (f == NULL)
+			continue;
+		int c = getc(f);
+		value = c == '0' || c == '1' ? c - '0' : -1;
+		(void)fclose(f);
+	}
+	return value;
+}
+
+enum ls_rc
+io_uring_can_poll(int fd, struct ls_err *err)
+{
+	struct io_uring ring;
+	void *memory = NULL;
+	char why[96];
+
+	if (device_polls(fd) == 0)
+		return ls_err_set(err, LS_E_REFUSED,
+		    "io_poll: the volume's device has no polled queues (queue/io_poll is 0): completions would come by "
+		    "interrupt");
+	if (posix_memalign(&memory, 4096, 4096) != 0)
+		return ls_err_set(err, LS_E_NOMEM, "io_poll: no memory");
+
+	int rc = open_ring(&ring, 1, IORING_SETUP_IOPOLL);
+	if (rc == 0) {
+		rc = polled_read(&ring, fd, memory, 4096);
+		io_uring_queue_exit(&ring);
+	}
+	free(memory);
+	if (rc >= 0)
+		return LS_OK;
+	return ls_err_set(err, LS_E_REFUSED, "io_poll: the volume cannot poll for completions (a trial read: %s)",
+	    ls_strerror(-rc, why, sizeof(why)));
 }
 
 static enum ls_rc
@@ -65,7 +155,8 @@ queue_open(struct io_job *job, void **out_queue, struct ls_err *err)
 	size_t bytes = (size_t)io_slots(job) * job->slot_bytes;
 	struct iovec all = { .iov_base = job->memory, .iov_len = bytes };
 	struct uring *u = ls_calloc(1, sizeof(*u));
-	int rc = open_ring(&u->ring, job->depth);
+	unsigned more = (job->io_poll ? IORING_SETUP_IOPOLL : 0) | (job->sq_poll ? IORING_SETUP_SQPOLL : 0);
+	int rc = open_ring(&u->ring, job->depth, more);
 
 	if (rc < 0) {
 		free(u);

@@ -212,14 +212,10 @@ empty_file(struct worker *w, int fd, off_t size)
 	return true;
 }
 
-/* The same for our segment of a file that others have segments in. */
+/* Gives the blocks of a range back; what is beyond the file's size goes, too. */
 static bool
-empty_segment(struct worker *w, int fd, off_t size)
+punch(struct worker *w, int fd, off_t size, off_t begin, off_t length)
 {
-	const struct phase_place *p = &w->data.place;
-	off_t begin = (off_t)p->offset, length = (off_t)p->length;
-
-	filled_drop(&w->engine->filled, w->data.file, p->offset, p->offset + p->length);
 	/* All nodes cut to the same size, so that it does not matter who is first. */
 	if (size > (off_t)w->engine->spec.file_size && ftruncate(fd, (off_t)w->engine->spec.file_size) < 0)
 		return fail_sys(w, SHM_CALL_OPEN);
@@ -229,6 +225,16 @@ empty_segment(struct worker *w, int fd, off_t size)
 	return true;
 }
 
+/* The same for our segment of a file that others have segments in. */
+static bool
+empty_segment(struct worker *w, int fd, off_t size)
+{
+	const struct phase_place *p = &w->data.place;
+
+	filled_drop(&w->engine->filled, w->data.file, p->offset, p->offset + p->length);
+	return punch(w, fd, size, (off_t)p->offset, (off_t)p->length);
+}
+
 /* The first of all workers does so for a file whose records belong to all in turn: nobody writes before all are armed. */
 static bool
 empty_interleaved(struct worker *w, int fd, off_t size)
@@ -236,6 +242,8 @@ empty_interleaved(struct worker *w, int fd, off_t size)
 	filled_drop(&w->engine->filled, w->data.file, 0, UINT64_MAX);
 	if (w->data.place.offset > 0 || size == 0)
 		return true;
+	if (w->engine->spec.engine == ENGINE_MMAP)
+		return punch(w, fd, size, 0, (off_t)w->engine->spec.file_size);
 	return ftruncate(fd, 0) == 0 || fail_sys(w, SHM_CALL_OPEN);
 }
 
@@ -246,6 +254,9 @@ empty_part(struct worker *w, int fd, off_t size)
 	case LAYOUT_WORKER:
 		return empty_file(w, fd, size);
 	case LAYOUT_NODE:
+		/* Mapped, another worker may have made it long already. */
+		if (w->engine->spec.engine == ENGINE_MMAP)
+			return empty_segment(w, fd, size);
 		return w->index > 0 || empty_file(w, fd, size);
 	case LAYOUT_SHARED:
 		return empty_segment(w, fd, size);

@@ -9,6 +9,8 @@
 #include "agent/engine/engine_int.h"
 #include "agent/engine/file_set.h"
 #include "agent/engine/layout.h"
+#include "agent/engine/locks.h"
+#include "agent/engine/raw_device.h"
 
 #define SEEKS_UPDATE_EACH 10
 
@@ -266,8 +268,13 @@ begin_job(struct worker *w, const struct data_traits *traits)
 	}
 	job->read_percent = traits->read_percent;
 	job->unshared_file = d->timed_close || e->spec.files_per_worker > 1;
-	job->read_call = d->io->plain_calls ? SHM_CALL_READ : SHM_CALL_PREAD;
-	job->write_call = d->io->plain_calls ? SHM_CALL_WRITE : SHM_CALL_PWRITE;
+	job->read_call = d->io->call != 0 ? d->io->call : d->io->plain_calls ? SHM_CALL_READ : SHM_CALL_PREAD;
+	job->write_call = d->io->call != 0 ? d->io->call : d->io->plain_calls ? SHM_CALL_WRITE : SHM_CALL_PWRITE;
+	job->file_size = e->spec.file_size;
+	job->lock_records = e->spec.locks == LOCKS_RECORD;
+	job->mmap_sync = (enum phase_mmap_sync)e->spec.mmap_sync;
+	job->io_poll = e->spec.io_poll;
+	job->sq_poll = e->spec.sq_poll;
 	job->depth = e->spec.engine == ENGINE_IO_URING || e->spec.engine == ENGINE_LIBAIO ? (unsigned)e->spec.depth : 1;
 	job->source = worker_data_source(w);
 	tally_arm(&job->tally, w->shm, e->control, e->epoch, job->op);
@@ -289,10 +296,54 @@ data_lay_out(struct worker *w)
 	return w->engine->spec.files_per_worker > 1 ? file_set_make_filled(w) : layout_make_filled(w);
 }
 
+static bool
+fail_device(struct worker *w, struct ls_err *err)
+{
+	worker_fail_err(w, "arm", err);
+	return false;
+}
+
+/* The raw device instead of a file: whoever asked for it, it is only read. */
+static bool
+open_device(struct worker *w)
+{
+	const struct phase *spec = &w->engine->spec;
+	struct data_state *d = &w->data;
+	const char *path = w->engine->device;
+	struct raw_device device;
+	struct ls_err err;
+
+	if (d->job.write) {
+		ls_err_set(&err, LS_E_REFUSED, "device %s: a raw device is only ever read", path);
+		return fail_device(w, &err);
+	}
+	tally_call(&d->job.tally, SHM_CALL_OPEN);
+	if (raw_device_open(path, &device, &err) != LS_OK)
+		return fail_device(w, &err);
+	d->job.fd = device.fd;
+	d->timed_fsync = false; /* would flush the device's cache */
+	snprintf(d->path, sizeof(d->path), "%s", path);
+	snprintf(w->shm->file, sizeof(w->shm->file), "%s", path);
+	if (device.size < spec->file_size) {
+		ls_err_set(&err, LS_E_REFUSED, "device %s: it has %llu bytes, file_size is %llu", path,
+		    (unsigned long long)device.size, (unsigned long long)spec->file_size);
+		return fail_device(w, &err);
+	}
+	if (spec->record_size % device.align != 0 || spec->file_size % device.align != 0 ||
+	    spec->amount % device.align != 0) {
+		ls_err_set(&err, LS_E_REFUSED, "device %s: its blocks have %llu bytes, sizes must be multiples of that",
+		    path, (unsigned long long)device.align);
+		return fail_device(w, &err);
+	}
+	return true;
+}
+
 /* In the state that the phase needs. */
 static bool
 open_files(struct worker *w, const struct data_traits *traits)
 {
+	if (w->engine->device[0] != '\0')
+		return open_device(w);
 	if (!traits->fresh && !make_layout_data(w))
 		return false;
 	if (w->engine->spec.files_per_worker > 1)
@@ -427,13 +478,19 @@ sync_file(struct worker *w, const char *step)
 		worker_fail_sys(w, step, d->job.write_call, d->path, -rc);
 		return false;
 	}
-	begin_call(w, SHM_CALL_FSYNC);
-	if (fsync(d->job.fd) < 0) {
-		worker_fail_sys(w, step, SHM_CALL_FSYNC, d->path, errno);
-		return false;
+	if (d->io->sync != NULL && d->job.state != NULL) {
+		begin_call(w, SHM_CALL_MSYNC);
+		rc = d->io->sync(&d->job);
+		if (rc < 0)
+			worker_fail_sys(w, step, SHM_CALL_MSYNC, d->path, -rc);
+	} else {
+		begin_call(w, SHM_CALL_FSYNC);
+		rc = fsync(d->job.fd);
+		if (rc < 0)
+			worker_fail_sys(w, step, SHM_CALL_FSYNC, d->path, errno);
 	}
-	d->dirty = false;
-	return true;
+	d->dirty = d->dirty && rc < 0;
+	return rc == 0;
 }
 
 /* The flush that counts, of reading phases as well. Returns its end, or 0. */
@@ -469,19 +526,50 @@ timed_close(struct worker *w)
 	return 0;
 }
 
+bool
+data_lock_file(struct worker *w)
+{
+	struct data_state *d = &w->data;
+	int errnum;
+
+	if (w->engine->spec.locks != LOCKS_FILE || d->job.fd < 0)
+		return true;
+	begin_call(w, SHM_CALL_FCNTL);
+	errnum = lock_take(d->job.fd, d->job.write, 0, 0);
+	if (errnum != 0)
+		worker_fail_sys(w, "run", SHM_CALL_FCNTL, d->path, errnum);
+	return errnum == 0;
+}
+
+void
+data_unlock_file(struct worker *w)
+{
+	struct data_state *d = &w->data;
+	int errnum;
+
+	if (w->engine->spec.locks != LOCKS_FILE || d->job.fd < 0)
+		return;
+	begin_call(w, SHM_CALL_FCNTL);
+	errnum = lock_drop(d->job.fd, 0, 0);
+	if (errnum != 0)
+		worker_fail_sys(w, "run", SHM_CALL_FCNTL, d->path, errnum);
+}
+
 /* All operations, and what is timed after them: its end, or 0 for that of the last operation. */
 static int64_t
 run_file(struct worker *w)
 {
 	struct data_state *d = &w->data;
 
-	d->io->run(&d->job);
+	if (data_lock_file(w))
+		d->io->run(&d->job);
 	if (io_failed(&d->job))
 		data_fail_io(w);
 	note_filled(w);
 	note_pass(w);
 
 	int64_t fsync_ns = timed_fsync(w);
+	data_unlock_file(w);
 	int64_t close_ns = timed_close(w);
 	return LS_MAX(fsync_ns, close_ns);
 }

@@ -24,6 +24,10 @@ struct data_traits {
 bool data_lay_out(struct worker *w);
 bool data_arm(struct worker *w, const struct data_traits *traits);
 void data_run(struct worker *w, const struct rusage *cpu);
+/* A lock of the whole file, where the phase asks for one; false after worker_fail. */
+bool data_lock_file(struct worker *w);
+void data_unlock_file(struct worker *w);
+
 /* The operation that ended the run is told as the worker's failure. */
 void data_fail_io(struct worker *w);
 /* Stamps name the worker's present file from here on. */

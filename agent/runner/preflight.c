@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "agent/engine/engine.h"
+#include "agent/engine/io.h"
+#include "agent/engine/raw_device.h"
 #include "agent/runner/probe.h"
 #include "agent/runner/space.h"
 #include "agent/runner/volume.h"
@@ -33,9 +35,27 @@ check_back_ends(const struct msg_assign *assign, struct volume_facts *facts, str
 	facts->io_uring = rc == LS_OK;
 	if (rc != LS_OK && assign->need_io_uring)
 		return rc;
+	if (assign->need_sq_poll)
+		rc = io_uring_can_sq_poll(err);
+	if (assign->need_sq_poll && rc != LS_OK)
+		return rc;
 	rc = engine_supports(ENGINE_LIBAIO, err);
 	facts->libaio = rc == LS_OK;
 	return assign->need_libaio ? rc : LS_OK;
+}
+
+static enum ls_rc
+check_devices(const struct msg_assign *assign, struct ls_err *err)
+{
+	struct raw_device device;
+	enum ls_rc rc = LS_OK;
+
+	for (size_t i = 0; rc == LS_OK && i < assign->devices_count; i++) {
+		rc = raw_device_open(assign->devices[i], &device, err);
+		if (rc == LS_OK)
+			close(device.fd);
+	}
+	return rc;
 }
 
 enum ls_rc
@@ -59,6 +79,8 @@ preflight_volume(const struct msg_assign *assign, struct volume_facts *facts, in
 	if (rc != LS_OK)
 		goto out;
 	rc = check_back_ends(assign, facts, err);
+	if (rc == LS_OK)
+		rc = check_devices(assign, err);
 	if (rc != LS_OK)
 		goto out;
 	*out_fd = fd;
@@ -87,5 +109,8 @@ preflight_direct(
 	facts->dio_align = probe.align;
 	free(facts->dio_source);
 	facts->dio_source = ls_strdup(probe.source);
-	return probe_direct_check(&probe, assign->job.path, assign->direct_align, err);
+	rc = probe_direct_check(&probe, assign->job.path, assign->direct_align, err);
+	if (rc == LS_OK && assign->need_io_poll)
+		rc = probe_polling(rundir_fd(rd), rundir_probe_name(rd), err);
+	return rc;
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/engine/io.h"
 #include "common/base/field.h"
 
 #define PROBE_SMALL 512
@@ -101,4 +102,36 @@ probe_direct_check(const struct probe_direct *probe, const char *path, uint64_t 
 	    "record_size and file_size must be multiples of %llu",
 	    path, (unsigned long long)probe->align, probe->source, (unsigned long long)job_align,
 	    (unsigned long long)probe->align);
+}
+
+/* A block on the medium, so that the read goes to the device. */
+static enum ls_rc
+make_block(int dir_fd, const char *name, struct ls_err *err)
+{
+	static const char zeros[PROBE_LARGE];
+	int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	enum ls_rc rc = LS_OK;
+
+	if (fd < 0)
+		return ls_err_sys(err, errno, "open %s", name);
+	if (pwrite(fd, zeros, sizeof(zeros), 0) != (ssize_t)sizeof(zeros) || fsync(fd) < 0)
+		rc = ls_err_sys(err, errno, "write %s", name);
+	close(fd);
+	return rc;
+}
+
+enum ls_rc
+probe_polling(int dir_fd, const char *name, struct ls_err *err)
+{
+	enum ls_rc rc = make_block(dir_fd, name, err);
+	int fd = rc == LS_OK ? openat(dir_fd, name, O_RDONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC) : -1;
+
+	if (rc == LS_OK && fd < 0)
+		rc = ls_err_sys(err, errno, "open %s with O_DIRECT", name);
+	if (rc == LS_OK)
+		rc = io_uring_can_poll(fd, err);
+	if (fd >= 0)
+		close(fd);
+	(void)unlinkat(dir_fd, name, 0);
+	return rc;
 }

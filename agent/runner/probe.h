@@ -27,4 +27,10 @@ enum ls_rc probe_direct(int dir_fd, const char *name, struct probe_direct *out, 
 enum ls_rc probe_direct_check(
     const struct probe_direct *probe, const char *path, uint64_t job_align, struct ls_err *err) LS_MUST_CHECK;
 
+/*
+ * Can completions be polled for on the volume? Tried with a read of a file of that name, which is made and removed. Errors:
+ * LS_E_REFUSED with the reason, LS_E_SYS.
+ */
+enum ls_rc probe_polling(int dir_fd, const char *name, struct ls_err *err) LS_MUST_CHECK;
+
 #endif

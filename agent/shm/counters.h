@@ -48,7 +48,10 @@
 	X(CHMOD, "chmod")                                                                                              \
 	X(RENAME, "rename")                                                                                            \
 	X(SETXATTR, "setxattr")                                                                                        \
-	X(GETXATTR, "getxattr")
+	X(GETXATTR, "getxattr")                                                                                        \
+	X(MMAP, "mmap")                                                                                                \
+	X(MSYNC, "msync")                                                                                              \
+	X(FCNTL, "fcntl")
 
 enum shm_call {
 #define X(ID, name) SHM_CALL_##ID,

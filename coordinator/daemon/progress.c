@@ -60,7 +60,8 @@ progress_direct_align(const struct job *job)
 	for (size_t i = 0; i < job->phases_count; i++) {
 		const struct phase *p = &job->phases[i];
 
-		if (!p->direct || (phase_kind_info((enum phase_kind)p->kind)->groups & PHASE_DATA) == 0)
+		if (!p->direct || phase_reads_device(p) ||
+		    (phase_kind_info((enum phase_kind)p->kind)->groups & PHASE_DATA) == 0)
 			continue;
 		all |= p->record_size | p->file_size | p->amount;
 	}

@@ -245,6 +245,26 @@ run_act_wait(struct run *run)
 
 /* --- assign ---------------------------------------------------------------------------------------------------------------- */
 
+/* The raw devices of all phases, each once, borrowed; the list is the caller's. */
+static char **
+raw_devices(const struct job *job, size_t *count)
+{
+	char **list = ls_calloc(job->phases_count + 1, sizeof(*list));
+
+	*count = 0;
+	for (size_t p = 0; p < job->phases_count; p++) {
+		size_t i = 0;
+
+		if (!phase_reads_device(&job->phases[p]))
+			continue;
+		while (i < *count && strcmp(list[i], job->phases[p].device) != 0)
+			i++;
+		if (i == *count)
+			list[(*count)++] = job->phases[p].device;
+	}
+	return list;
+}
+
 void
 run_send_assign(struct run *run, size_t i)
 {
@@ -268,10 +288,14 @@ run_send_assign(struct run *run, size_t i)
 		m.max_workers = LS_MAX(m.max_workers, job_phase_workers(&run->job, phase));
 		m.need_io_uring |= phase->engine == ENGINE_IO_URING;
 		m.need_libaio |= phase->engine == ENGINE_LIBAIO;
+		m.need_io_poll |= phase->io_poll;
+		m.need_sq_poll |= phase->sq_poll;
 	}
 	progress_footprint(&run->job, run->member_count, &m.need_bytes, &m.need_files);
 	m.direct_align = progress_direct_align(&run->job);
+	m.devices = raw_devices(&run->job, &m.devices_count);
 	run_send(run, i, MSG_ASSIGN, &m);
+	free(m.devices);
 }
 
 void

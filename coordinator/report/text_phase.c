@@ -47,7 +47,7 @@ describe_data(const struct phase *spec, char *buf, size_t len)
 	char depth[32] = "";
 	char many[64] = "";
 
-	if (spec->engine != ENGINE_SYNC && spec->engine != ENGINE_NULL)
+	if (spec->engine == ENGINE_IO_URING || spec->engine == ENGINE_LIBAIO)
 		snprintf(depth, sizeof(depth), " depth %" PRIu64, spec->depth);
 	if (spec->files_per_worker > 1)
 		snprintf(many, sizeof(many), "%" PRIu64 " files per worker", spec->files_per_worker);

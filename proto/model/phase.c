@@ -5,6 +5,7 @@
 
 #include "common/base/mem.h"
 #include "common/base/sat.h"
+#include "proto/model/phase_int.h"
 
 /* Direct I/O needs at least the size of a logical block; what a volume really asks for is looked up on the nodes. */
 #define DIRECT_ALIGN 512
@@ -39,6 +40,21 @@ const char *const phase_engine_names[] = {
 	[ENGINE_IO_URING] = "io_uring",
 	[ENGINE_LIBAIO] = "libaio",
 	[ENGINE_NULL] = "null",
+	[ENGINE_MMAP] = "mmap",
+	NULL,
+};
+
+const char *const phase_mmap_sync_names[] = {
+	[MMAP_SYNC_NONE] = "none",
+	[MMAP_SYNC_ASYNC] = "async",
+	[MMAP_SYNC_SYNC] = "sync",
+	NULL,
+};
+
+const char *const phase_locks_names[] = {
+	[LOCKS_NONE] = "none",
+	[LOCKS_FILE] = "file",
+	[LOCKS_RECORD] = "record",
 	NULL,
 };
 
@@ -124,6 +140,7 @@ phase_copy(const struct phase *phase, struct phase *out)
 {
 	*out = *phase;
 	out->name = ls_strdup(phase->name);
+	out->device = ls_strdup(phase->device);
 	out->nodes = NULL;
 	if (phase->nodes_count > 0)
 		out->nodes = ls_calloc(phase->nodes_count, sizeof(*out->nodes));
@@ -132,12 +149,18 @@ phase_copy(const struct phase *phase, struct phase *out)
 }
 
 bool
+phase_reads_device(const struct phase *phase)
+{
+	return phase->device != NULL && phase->device[0] != '\0';
+}
+
+bool
 phase_is_durable(const struct phase *phase)
 {
 	bool bonnie = (kinds[phase->kind].groups & PHASE_BONNIE) != 0;
 
-	return phase->direct || phase->fsync || phase->sync_writes != SYNC_WRITES_NONE ||
-	    (bonnie && phase->semantics == BONNIE_2_00);
+	return phase->direct || phase->fsync || (phase->engine == ENGINE_MMAP && phase->mmap_sync == MMAP_SYNC_SYNC) ||
+	    phase->sync_writes != SYNC_WRITES_NONE || (bonnie && phase->semantics == BONNIE_2_00);
 }
 
 uint64_t
@@ -200,7 +223,9 @@ validate_data(const struct phase *phase, struct ls_err *err)
 		return ls_err_set(err, LS_E_INVALID, "files_per_worker: %" PRIu64 " need layout worker, not %s",
 		    phase->files_per_worker, field_enum_name(phase_layout_names, phase->layout));
 
-	enum ls_rc rc = validate_direct(phase, err);
+	enum ls_rc rc = phase_check_io(phase, err);
+	if (rc == LS_OK)
+		rc = validate_direct(phase, err);
 	return rc == LS_OK ? phase_validate_work(phase, err) : rc;
 }
 
@@ -387,7 +412,9 @@ phase_footprint(
     const struct phase *phase, uint64_t node_count, uint64_t total_workers, uint64_t *out_bytes, uint64_t *out_files)
 {
 	bool data = (kinds[phase->kind].groups & PHASE_DATA) != 0;
-	uint64_t files = data ? data_files(phase, node_count, total_workers) : sat_mul(phase->files, total_workers);
+	uint64_t files = phase_reads_device(phase) ? 0
+	    : data                                 ? data_files(phase, node_count, total_workers)
+						   : sat_mul(phase->files, total_workers);
 
 	*out_files = files;
 	*out_bytes = sat_mul(files, blocks_of(data ? phase->file_size : phase->size));

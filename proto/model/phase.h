@@ -58,13 +58,14 @@ enum phase_group {
 	PHASE_SHIFTED = 8192 << FIELD_GROUP_SHIFT,   /* can work on the files of another node */
 	PHASE_SIZED = 16384 << FIELD_GROUP_SHIFT,    /* its many files have a size */
 	PHASE_XATTR = 32768 << FIELD_GROUP_SHIFT,    /* works on extended attributes */
+	PHASE_DEVICE = 0x40000 << FIELD_GROUP_SHIFT, /* only reads, and can do so from a raw device */
 	PHASE_CHECK = 0x400000 << FIELD_GROUP_SHIFT, /* reads data that can be checked */
 	PHASE_GROUPS = 0x7fffff << FIELD_GROUP_SHIFT,
 };
 
 /* Most phases over data are of one of these. */
 #define PHASE_DATA_ANY   (PHASE_DATA | PHASE_AMOUNT)
-#define PHASE_DATA_READ  (PHASE_DATA_ANY | PHASE_RAW | PHASE_SHIFTED | PHASE_CHECK)
+#define PHASE_DATA_READ  (PHASE_DATA_ANY | PHASE_RAW | PHASE_SHIFTED | PHASE_CHECK | PHASE_DEVICE)
 #define PHASE_DATA_WRITE (PHASE_DATA_ANY | PHASE_RAW | PHASE_SYNCS)
 
 /* And those over many names of these. */
@@ -83,6 +84,19 @@ enum phase_engine {
 	ENGINE_IO_URING,
 	ENGINE_LIBAIO,
 	ENGINE_NULL,
+	ENGINE_MMAP,
+};
+
+enum phase_mmap_sync {
+	MMAP_SYNC_NONE = 0,
+	MMAP_SYNC_ASYNC, /* MS_ASYNC */
+	MMAP_SYNC_SYNC,  /* MS_SYNC */
+};
+
+enum phase_locks {
+	LOCKS_NONE = 0,
+	LOCKS_FILE,
+	LOCKS_RECORD,
 };
 
 enum phase_sync_writes {
@@ -131,6 +145,8 @@ enum phase_dirs {
 extern const char *const phase_kind_names[PHASE_KIND_COUNT + 1];
 extern const char *const phase_layout_names[];
 extern const char *const phase_engine_names[];
+extern const char *const phase_mmap_sync_names[];
+extern const char *const phase_locks_names[];
 extern const char *const phase_dirs_names[];
 extern const char *const phase_sync_writes_names[];
 extern const char *const phase_mix_names[];
@@ -159,6 +175,9 @@ const struct phase_kind_info *phase_kind_info(enum phase_kind kind);
 
 /* Its name if it has one, else that of its kind. Borrowed from the phase. */
 const char *phase_title(const struct phase *phase);
+
+/* Does it read a raw device? Then it has no files. */
+bool phase_reads_device(const struct phase *phase);
 
 /* Is what it writes on the medium when its time ends, so that its rate is not that of the page cache? */
 bool phase_is_durable(const struct phase *phase);

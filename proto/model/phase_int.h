@@ -10,4 +10,7 @@
 /* What is written, how it is checked, when operations begin: limits that depend on each other, as phase_validate. */
 enum ls_rc phase_validate_work(const struct phase *phase, struct ls_err *err) LS_MUST_CHECK;
 
+/* How a phase with data does its I/O: which settings exclude or need each other. Errors as phase_validate. */
+enum ls_rc phase_check_io(const struct phase *phase, struct ls_err *err) LS_MUST_CHECK;
+
 #endif

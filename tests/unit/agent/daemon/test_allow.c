@@ -77,6 +77,25 @@ test_root_allows_all(void **state)
 	assert_int_equal(allow_check(list, 1, "/", NULL), LS_OK);
 }
 
+/* Letter by letter: another name of the same device is not what was allowed. */
+static void
+test_devices_are_allowed_by_name(void **state)
+{
+	char a[] = "/dev/sdb", b[] = "/dev/dm-3";
+	char *const list[] = { a, b };
+	struct ls_err err;
+
+	(void)state;
+	assert_int_equal(allow_device(list, 2, "/dev/sdb", NULL), LS_OK);
+	assert_int_equal(allow_device(list, 2, "/dev/dm-3", NULL), LS_OK);
+	assert_int_equal(allow_device(list, 2, "/dev/sdb1", NULL), LS_E_REFUSED);
+	assert_int_equal(allow_device(list, 2, "/dev/sd", NULL), LS_E_REFUSED);
+	assert_int_equal(allow_device(list, 2, "/dev/sdb/", NULL), LS_E_REFUSED);
+	assert_int_equal(allow_device(NULL, 0, "/dev/sdb", &err), LS_E_REFUSED);
+	assert_non_null(strstr(err.text, "/dev/sdb"));
+	assert_non_null(strstr(err.text, "raw_devices"));
+}
+
 int
 main(void)
 {
@@ -84,6 +103,7 @@ main(void)
 		cmocka_unit_test(test_only_what_is_allowed_is_allowed),
 		cmocka_unit_test(test_without_entries_nothing_is_allowed),
 		cmocka_unit_test(test_root_allows_all),
+		cmocka_unit_test(test_devices_are_allowed_by_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

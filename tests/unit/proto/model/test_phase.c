@@ -128,6 +128,28 @@ static const struct valid_case valid_cases[] = {
 	    "depth: 8 needs engine io_uring or libaio, not sync" },
 	{ "depth with null", DATA(MIB, 4096, .depth = 2, .engine = ENGINE_NULL), LS_E_INVALID,
 	    "depth: 2 needs engine io_uring or libaio, not null" },
+	{ "mmap is not direct", DATA(MIB, 4096, .engine = ENGINE_MMAP, .direct = true), LS_E_INVALID,
+	    "direct: engine mmap goes through the page cache, it cannot be direct" },
+	{ "mmap and O_SYNC", DATA(MIB, 4096, .engine = ENGINE_MMAP, .sync_writes = SYNC_WRITES_DSYNC), LS_E_INVALID,
+	    "sync_writes: has no effect on a mapping; engine mmap has mmap_sync, or fsync at the end" },
+	{ "mmap one at a time", DATA(MIB, 4096, .engine = ENGINE_MMAP, .depth = 2), LS_E_INVALID,
+	    "depth: 2 needs engine io_uring or libaio, not mmap" },
+	{ "msync without mmap", DATA(MIB, 4096, .mmap_sync = MMAP_SYNC_ASYNC), LS_E_INVALID,
+	    "mmap_sync: needs engine mmap, not sync" },
+	{ "mmap", DATA(MIB, 47008, .engine = ENGINE_MMAP, .mmap_sync = MMAP_SYNC_SYNC), LS_OK, NULL },
+	{ "polling by libaio", DATA(MIB, 4096, .engine = ENGINE_LIBAIO, .io_poll = true, .direct = true), LS_E_INVALID,
+	    "io_poll: needs engine io_uring, not libaio" },
+	{ "polling the page cache", DATA(MIB, 4096, .engine = ENGINE_IO_URING, .io_poll = true), LS_E_INVALID,
+	    "io_poll: needs direct, the page cache cannot be polled" },
+	{ "the kernel's thread for sync", DATA(MIB, 4096, .sq_poll = true), LS_E_INVALID,
+	    "sq_poll: needs engine io_uring, not sync" },
+	{ "both polled", DATA(MIB, 4096, .engine = ENGINE_IO_URING, .io_poll = true, .sq_poll = true, .direct = true),
+	    LS_OK, NULL },
+	{ "record locks in a queue", DATA(MIB, 4096, .engine = ENGINE_IO_URING, .locks = LOCKS_RECORD), LS_E_INVALID,
+	    "locks: record needs an engine with one operation at a time (sync, mmap), not io_uring" },
+	{ "a file's lock around a queue", DATA(MIB, 4096, .engine = ENGINE_LIBAIO, .locks = LOCKS_FILE), LS_OK, NULL },
+	{ "locks of nothing", DATA(MIB, 4096, .engine = ENGINE_NULL, .locks = LOCKS_FILE), LS_E_INVALID,
+	    "locks: engine null touches no file" },
 	{ "many files in one", DATA(MIB, 4096, .files_per_worker = 2, .layout = LAYOUT_NODE), LS_E_INVALID,
 	    "files_per_worker: 2 need layout worker, not node" },
 	{ "many files", DATA(MIB, 4096, .files_per_worker = 2), LS_OK, NULL },
@@ -164,6 +186,60 @@ test_validation_names_the_field(void **state)
 			fail_msg("%s: got %d \"%s\", wanted %d \"%s\"", c->name, rc, err.text, c->rc,
 			    c->text != NULL ? c->text : "");
 		assert_int_equal(phase_validate(&c->phase, NULL), c->rc);
+	}
+}
+
+struct device_case {
+	const char *name;
+	struct phase phase;
+	const char *text; /* NULL: allowed */
+};
+
+#define DEVICE(...)                                                                                                    \
+	{                                                                                                              \
+		.kind = PHASE_READ, .file_size = 1 << 20, .record_size = 4096, .depth = 1, .direct = true, __VA_ARGS__ \
+	}
+
+static char disk[] = "/dev/sdz", relative_disk[] = "sdz", sneaky_disk[] = "/dev/shm/../sdz";
+
+static const struct device_case device_cases[] = {
+	{ "read", DEVICE(.device = disk), NULL },
+	{ "not direct", { .kind = PHASE_READ, .file_size = 1 << 20, .record_size = 4096, .depth = 1, .device = disk },
+	    "direct: must be true for a raw device" },
+	{ "relative", DEVICE(.device = relative_disk), "device: \"sdz\" is not the full path of a device" },
+	{ "upwards", DEVICE(.device = sneaky_disk), "device: \"/dev/shm/../sdz\" is not the full path of a device" },
+	{ "fsync", DEVICE(.device = disk, .fsync = true), "fsync: not with a raw device" },
+	{ "shift", DEVICE(.device = disk, .shift = 1), "shift: not with a raw device" },
+	{ "prime", DEVICE(.device = disk, .prime = true), "prime: not with a raw device" },
+	{ "locks", DEVICE(.device = disk, .locks = LOCKS_FILE), "locks: not with a raw device" },
+	{ "many files", DEVICE(.device = disk, .files_per_worker = 2), "files_per_worker: not with a raw device" },
+	{ "mapped", DEVICE(.device = disk, .engine = ENGINE_MMAP),
+	    "direct: engine mmap goes through the page cache, it cannot be direct" },
+};
+
+/* Each kind that can write is refused, whatever else its parameters are. */
+static void
+test_a_raw_device_is_only_read(void **state)
+{
+	struct phase p = DEVICE(.device = disk);
+	struct ls_err err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(device_cases); i++) {
+		const struct device_case *c = &device_cases[i];
+		enum ls_rc rc = phase_validate(&c->phase, &err);
+		if ((rc == LS_OK) != (c->text == NULL) || (c->text != NULL && strcmp(err.text, c->text) != 0))
+			fail_msg("%s: got %d \"%s\"", c->name, rc, rc != LS_OK ? err.text : "");
+	}
+	for (p.kind = 0; p.kind < PHASE_KIND_COUNT; p.kind++) {
+		const struct phase_kind_info *info = phase_kind_info((enum phase_kind)p.kind);
+		if ((info->groups & PHASE_DATA) == 0)
+			continue;
+		enum ls_rc rc = phase_validate(&p, &err);
+		if (info->op != OP_READ)
+			assert_int_equal(rc, LS_E_INVALID);
+		if (rc == LS_OK)
+			assert_int_equal(info->groups & (PHASE_SYNCS | PHASE_MIXED_WORK | PHASE_SEEK), 0);
 	}
 }
 
@@ -439,6 +515,7 @@ main(void)
 		cmocka_unit_test(test_title_is_the_name_or_the_kind),
 		cmocka_unit_test(test_parameters_apply_by_group),
 		cmocka_unit_test(test_validation_names_the_field),
+		cmocka_unit_test(test_a_raw_device_is_only_read),
 		cmocka_unit_test(test_interleaved_records_go_round_all_workers),
 		cmocka_unit_test(test_every_byte_has_one_worker),
 		cmocka_unit_test(test_every_byte_has_one_worker_whatever_the_numbers),
