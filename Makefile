@@ -109,7 +109,7 @@ $(BUILD)/build-id: FORCE
 $(BUILD)/obj/common/base/version.o: $(BUILD)/build-id
 $(BUILD)/obj/common/base/version.o: private CPPFLAGS += -DLOCKSTEP_VERSION='"$(VERSION)"' -DLOCKSTEP_BUILD='"$(BUILD_ID)"'
 
-$(BUILD)/obj/agent/daemon/config.o $(BUILD)/obj/coordinator/daemon/config.o $(BUILD)/obj/coordinator/cli/client.o \
+$(BUILD)/obj/agent/daemon/config.o $(BUILD)/obj/agent/daemon/enroll.o $(BUILD)/obj/coordinator/daemon/config.o $(BUILD)/obj/coordinator/cli/client.o \
 $(BUILD)/obj/coordinator/cli/local.o: private CPPFLAGS += \
 	-DLS_SYSCONFDIR='"$(SYSCONFDIR)"' -DLS_LIBEXECDIR='"$(LIBEXECDIR)"'
 

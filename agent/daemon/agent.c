@@ -38,6 +38,12 @@ agent_send(struct agent *agent, enum msg_type type, const void *body)
 	return sent;
 }
 
+static bool
+send_message(enum msg_type type, const void *body, void *arg)
+{
+	return agent_send(arg, type, body);
+}
+
 /* --- what the session asks --- */
 
 static char *
@@ -102,6 +108,7 @@ on_up(void *arg)
 	agent_send(agent, MSG_FACTS, &body);
 	tell_hung(agent, false);
 	spool_resend(agent->spool);
+	renewal_connected(agent->renewal);
 	if (agent->run)
 		run_connected(agent->run);
 }
@@ -433,6 +440,8 @@ agent_new(const struct agent_config *config, struct agent **out, struct ls_err *
 	agent->svc = svc_new(agent->loop);
 	agent->hung = hung_new(agent->loop, on_hung_changed, agent);
 	agent->sweep = sweep_new(agent->loop, config, agent->assignments, agent->hung);
+	agent->renewal =
+	    renewal_new(agent->loop, config, agent->identity.name, agent->disk, agent->tls, send_message, agent);
 	agent->session = session_new(agent->loop, config->coordinator, agent->tls, &session_events, agent);
 	*out = agent;
 	return LS_OK;
@@ -464,6 +473,7 @@ agent_free(struct agent *agent)
 	agent->sweep = NULL;
 	hung_free(agent->hung);
 	offload_free(agent->disk); /* waits for what is being written */
+	renewal_free(agent->renewal);
 	assignments_free(agent->assignments);
 	spool_free(agent->spool);
 	tls_ctx_free(agent->tls);

@@ -7,6 +7,7 @@
 #include "agent/daemon/agent.h"
 #include "agent/daemon/assignments.h"
 #include "agent/daemon/hung.h"
+#include "agent/daemon/renewal.h"
 #include "agent/daemon/run.h"
 #include "agent/daemon/session.h"
 #include "agent/daemon/spool.h"
@@ -34,6 +35,7 @@ struct agent {
 	struct hung *hung;
 	struct sweep *sweep;
 	struct tls_ctx *tls;
+	struct renewal *renewal;
 	struct session *session;
 	struct run *run; /* NULL: idle */
 	size_t held;     /* messages that wait until results before them are on the disk */

@@ -12,6 +12,7 @@
 #include "common/conf/conf_args.h"
 
 #define AGENT_CONFIG_SECTION "agent"
+#define AGENT_SPOOL_DEFAULT  "/var/lib/lockstep-agent"
 
 #include "common/base/field_decl.h"
 #include "agent/daemon/config.def"

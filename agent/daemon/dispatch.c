@@ -60,6 +60,15 @@ on_ack(struct agent *agent, struct msg *msg, struct ls_mono received, struct ls_
 	return LS_OK;
 }
 
+static enum ls_rc
+on_renewed(struct agent *agent, struct msg *msg, struct ls_mono received, struct ls_err *err)
+{
+	(void)received;
+	(void)err;
+	renewal_answered(agent->renewal, msg->body);
+	return LS_OK;
+}
+
 static void
 tell_refused(struct agent *agent, char *run, const char *why)
 {
@@ -163,6 +172,7 @@ static const struct {
 	{ MSG_VERIFY_VOLUME, IN_UP, on_run_message },
 	{ MSG_ABORT, IN_UP, on_run_message },
 	{ MSG_FINISH, IN_UP, on_run_message },
+	{ MSG_RENEWED, IN_UP, on_renewed },
 	{ MSG_WELCOME, IN_HELLO, on_welcome },
 	{ MSG_ERROR, IN_HELLO | IN_UP, on_error },
 };

@@ -3,10 +3,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agent/daemon/agent.h"
 #include "agent/daemon/config.h"
+#include "agent/daemon/enroll.h"
 #include "agent/daemon/pidfile.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
@@ -107,6 +109,8 @@ main(int argc, char **argv)
 	struct ls_err err;
 	int status;
 
+	if (argc > 1 && strcmp(argv[1], "enroll") == 0)
+		return enroll_main(argc - 1, argv + 1);
 	if (conf_args_parse(argc, argv, NULL, "stop", &args, &err))
 		return complain(&err, EXIT_USAGE);
 	if (args.help) {

@@ -569,6 +569,12 @@ conn_peer_address(const struct conn *conn)
 	return conn->address;
 }
 
+enum ls_rc
+conn_recheck(const struct conn *conn, struct ls_err *err)
+{
+	return transport_recheck(&conn->transport, err);
+}
+
 uint64_t
 conn_bytes(const struct conn *conn)
 {

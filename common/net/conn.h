@@ -76,6 +76,12 @@ void conn_set_frame_max(struct conn *conn, uint32_t frame_max);
 const struct identity *conn_peer(const struct conn *conn);
 const char *conn_peer_address(const struct conn *conn);
 
+/*
+ * Would the peer's certificate be let in today, by the files that tls_ctx_reload read last? Not its dates: a connection outlives them.
+ * LS_OK for a plain connection. Errors: LS_E_TLS, the sentence says why not (revoked, for instance).
+ */
+enum ls_rc conn_recheck(const struct conn *conn, struct ls_err *err) LS_MUST_CHECK;
+
 /* Bytes sent and received so far, as the socket saw them. */
 uint64_t conn_bytes(const struct conn *conn);
 

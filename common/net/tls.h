@@ -5,6 +5,7 @@
 #define LS_COMMON_NET_TLS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/base/err.h"
 #include "common/pki/identity.h"
@@ -30,6 +31,20 @@ struct tls_files {
 enum ls_rc tls_ctx_new(enum tls_side side, const struct tls_files *files, const char *alpn, struct tls_ctx **out,
     struct ls_err *err) LS_MUST_CHECK;
 void tls_ctx_free(struct tls_ctx *ctx);
+
+/*
+ * For enrolment, the server's side: peers that offer this ALPN protocol instead need no certificate (conn_peer: role NONE), and everybody is
+ * sent the root of root_file (PEM) with the chain, by which such a peer knows us. Once, before the first connection. Errors: LS_E_TLS.
+ */
+enum ls_rc tls_ctx_admit_strangers(
+    struct tls_ctx *ctx, const char *alpn, const char *root_file, struct ls_err *err) LS_MUST_CHECK;
+
+/*
+ * For enrolment, the client's side: no certificate of its own; the server's must lead to the root with this SHA-256 fingerprint (of its
+ * DER), which the server sends along. Errors: LS_E_TLS.
+ */
+enum ls_rc tls_ctx_new_pinned(
+    const uint8_t fingerprint[32], const char *alpn, struct tls_ctx **out, struct ls_err *err) LS_MUST_CHECK;
 
 /* Reads the files again for connections made from now on; on error the old ones stay in force. */
 enum ls_rc tls_ctx_reload(struct tls_ctx *ctx, struct ls_err *err) LS_MUST_CHECK;

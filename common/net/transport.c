@@ -94,6 +94,12 @@ transport_peer(const struct transport *t, struct identity *out, struct ls_err *e
 	return t->ssl != NULL ? tls_ctx_check_peer(t->tls, t->ssl, out, err) : LS_OK;
 }
 
+enum ls_rc
+transport_recheck(const struct transport *t, struct ls_err *err)
+{
+	return t->ssl != NULL ? tls_ctx_recheck(t->tls, t->ssl, err) : LS_OK;
+}
+
 static enum io_rc
 plain_result(ssize_t n, const char *what, struct ls_err *err)
 {

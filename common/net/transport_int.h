@@ -40,6 +40,9 @@ enum io_rc transport_handshake(struct transport *t, struct ls_err *err);
 /* After the handshake: who the peer is (plain: nobody, role NONE). Errors: LS_E_TLS. */
 enum ls_rc transport_peer(const struct transport *t, struct identity *out, struct ls_err *err) LS_MUST_CHECK;
 
+/* Would the peer still be let in? Plain: LS_OK. Errors: LS_E_TLS. */
+enum ls_rc transport_recheck(const struct transport *t, struct ls_err *err) LS_MUST_CHECK;
+
 /* Appends at most one TLS record or 16 KiB to in. */
 enum io_rc transport_read(struct transport *t, struct evbuffer *in, struct ls_err *err);
 

@@ -144,9 +144,8 @@ out:
 	return rc;
 }
 
-/* The root and its key, which must belong together and still be valid. On error nothing is left to free. */
-static enum ls_rc
-load_root(const char *dir, X509 **out_cert, EVP_PKEY **out_key, struct ls_err *err)
+enum ls_rc
+pki_load_root(const char *dir, X509 **out_cert, EVP_PKEY **out_key, struct ls_err *err)
 {
 	struct pair_paths paths;
 	X509 *cert = NULL;
@@ -206,7 +205,7 @@ pki_issue(const char *dir, const struct identity *id, unsigned days, bool renew,
 	rc = pair_paths(dir, stem, &paths, err);
 	if (rc != LS_OK)
 		return rc;
-	rc = load_root(dir, &root, &root_key, err);
+	rc = pki_load_root(dir, &root, &root_key, err);
 	if (rc != LS_OK)
 		return rc;
 
@@ -221,6 +220,8 @@ pki_issue(const char *dir, const struct identity *id, unsigned days, bool renew,
 	if (rc != LS_OK)
 		goto out;
 	rc = write_pair(dir, &paths, key, cert, renew, err);
+	if (rc == LS_OK)
+		rc = pki_issued_add(dir, id, cert, err);
 out:
 	X509_free(cert);
 	X509_free(root);
@@ -305,13 +306,14 @@ pki_list(const char *dir, struct pki_entry **out, size_t *out_count, struct ls_e
 	struct identity owner;
 	struct dirent *file;
 	size_t count = 0;
-	enum ls_rc rc = LS_OK;
+	X509_CRL *crl = NULL;
 
 	DIR *d = opendir(dir);
 	if (d == NULL && errno == ENOENT)
 		return ls_err_set(err, LS_E_NOTFOUND, "%s does not exist", dir);
 	if (d == NULL)
 		return ls_err_sys(err, errno, "%s: open", dir);
+	enum ls_rc rc = pki_read_crl(dir, &crl, err);
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): d is known to this thread alone */
 	while (rc == LS_OK && (file = readdir(d)) != NULL) {
 		if (!owner_of_file(file->d_name, &owner))
@@ -320,6 +322,9 @@ pki_list(const char *dir, struct pki_entry **out, size_t *out_count, struct ls_e
 		rc = read_entry(dir, file->d_name, &owner, &entries[count++], err);
 	}
 	closedir(d);
+	for (size_t i = 0; i < count; i++)
+		entries[i].revoked = pki_crl_has(crl, entries[i].serial);
+	X509_CRL_free(crl);
 	if (rc != LS_OK) {
 		free(entries);
 		return rc;

@@ -37,10 +37,11 @@ struct pki_entry {
 	char path[1024];               /* the certificate */
 	char serial[64];               /* hexadecimal */
 	int64_t not_before, not_after; /* seconds since the epoch */
+	bool revoked;                  /* DIR/ca.crl has it */
 };
 
 /*
- * The root and all certificates named <role>-<name>.crt in dir, the root first, then by role and name. *out is heap, the
+ * The root and all certificates named <role>-<name>.crt in dir, the root first, then by role and name. The newest of each owner. *out is heap, the
  * caller frees it. Errors: LS_E_NOTFOUND without dir, LS_E_TLS for a file that is not what its name says, LS_E_SYS.
  */
 enum ls_rc pki_list(const char *dir, struct pki_entry **out, size_t *out_count, struct ls_err *err) LS_MUST_CHECK;

@@ -44,6 +44,34 @@ enum ls_rc pki_cert_pem(const X509 *cert, char **out, size_t *out_len, struct ls
 enum ls_rc pki_key_pem(const EVP_PKEY *key, char **out, size_t *out_len, struct ls_err *err) LS_MUST_CHECK;
 void pki_wipe(char *text, size_t len); /* NULL is allowed */
 
+/* --- pki.c --- */
+
+/* The root and its key, which must belong together and still be valid. On error nothing is left to free. */
+enum ls_rc pki_load_root(const char *dir, X509 **out_cert, EVP_PKEY **out_key, struct ls_err *err) LS_MUST_CHECK;
+
+/* --- pki_issued.c --- */
+
+/* Adds a line to DIR/issued. Errors: LS_E_SYS, LS_E_LIMIT. */
+enum ls_rc pki_issued_add(
+    const char *dir, const struct identity *id, const X509 *cert, struct ls_err *err) LS_MUST_CHECK;
+
+/* The serial numbers (hexadecimal) of id's certificates that had not ended at now; one of a list, the last one has an empty text. */
+struct pki_serial {
+	char text[64];
+};
+
+/* *out: heap. From DIR/issued and the certificate that lies in dir now. Errors: LS_E_NOTFOUND: none was ever issued; LS_E_SYS. */
+enum ls_rc pki_issued_find(
+    const char *dir, const struct identity *id, int64_t now, struct pki_serial **out, struct ls_err *err) LS_MUST_CHECK;
+
+/* --- pki_crl.c --- */
+
+/* The list in dir, or NULL where there is none. *out: X509_CRL_free. */
+enum ls_rc pki_read_crl(const char *dir, X509_CRL **out, struct ls_err *err) LS_MUST_CHECK;
+
+/* Has crl (NULL: no) that serial number (hexadecimal)? */
+bool pki_crl_has(X509_CRL *crl, const char *serial);
+
 /* --- pki_file.c --- */
 
 #define PKI_PATH_MAX 1024

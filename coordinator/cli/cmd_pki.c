@@ -10,6 +10,7 @@
 #include "common/base/field.h"
 #include "common/base/mem.h"
 #include "common/pki/pki.h"
+#include "common/pki/pki_enroll.h"
 #include "coordinator/cli/output.h"
 #include "proto/codec/json.h"
 
@@ -98,6 +99,28 @@ run_renew(const struct pki_options *options, const struct option_texts *words)
 	return issue(options, words, true);
 }
 
+/* lockstepd sees the list change within 2 s. */
+static enum cli_exit
+run_revoke(const struct pki_options *options, const struct option_texts *words)
+{
+	struct identity id = { .role = ROLE_NONE };
+	size_t count;
+	struct ls_err err;
+
+	(void)options;
+	int role = field_enum_value(identity_role_names, words->items[2]);
+	if (role <= ROLE_NONE || !identity_name_valid(words->items[3]))
+		return cli_fail(
+		    CLI_USAGE, "pki: usage: lockstep pki revoke DIR ROLE NAME; roles: coordinator, agent, operator");
+	id.role = (enum identity_role)role;
+	snprintf(id.name, sizeof(id.name), "%s", words->items[3]);
+	if (pki_revoke(words->items[1], &id, &count, &err) != LS_OK)
+		return pki_failed(&err);
+	printf("revoked %zu certificates of %s %s; %s/ca.crl is what lockstepd goes by\n", count, words->items[2],
+	    id.name, words->items[1]);
+	return CLI_OK;
+}
+
 static void
 row_fill(struct pki_row *row, const struct pki_entry *entry)
 {
@@ -114,6 +137,7 @@ row_fill(struct pki_row *row, const struct pki_entry *entry)
 		.serial = ls_strdup(entry->serial),
 		.not_before = ls_strdup(from),
 		.not_after = ls_strdup(until),
+		.revoked = entry->revoked,
 		.days_left = (entry->not_after - ls_wall_now().ns / NS_PER_S) / 86400,
 	};
 }
@@ -138,7 +162,10 @@ list_rows(const struct pki_entry *entries, size_t count, bool json)
 			table_add(&table, row.role);
 			table_add(&table, row.name);
 			table_add(&table, row.not_after);
-			table_addf(&table, "%" PRId64, row.days_left);
+			if (row.revoked)
+				table_add(&table, "revoked");
+			else
+				table_addf(&table, "%" PRId64, row.days_left);
 			table_add(&table, row.path);
 		}
 		field_struct_fini(&pki_row_desc, &row);
@@ -171,6 +198,7 @@ static const struct {
 	{ "init", 2, "init DIR", run_init },
 	{ "issue", 4, "issue DIR ROLE NAME [--days N]", run_issue },
 	{ "renew", 4, "renew DIR ROLE NAME [--days N]", run_renew },
+	{ "revoke", 4, "revoke DIR ROLE NAME", run_revoke },
 	{ "list", 2, "list DIR [--json]", run_list },
 };
 
@@ -185,13 +213,14 @@ run_pki(const struct cli *cli, const void *options, const struct option_texts *w
 			return cli_fail(CLI_USAGE, "pki: usage: lockstep pki %s", actions[i].usage);
 		return actions[i].run(options, words);
 	}
-	return cli_fail(CLI_USAGE, "pki: \"%s\" is not known; there are init, issue, renew and list", words->items[0]);
+	return cli_fail(
+	    CLI_USAGE, "pki: \"%s\" is not known; there are init, issue, renew, revoke and list", words->items[0]);
 }
 
 const struct cmd cmd_pki = {
 	.name = "pki",
-	.summary = "make and renew the certificates of coordinator, agents and operators",
-	.synopsis = "init DIR | issue DIR ROLE NAME | renew DIR ROLE NAME | list DIR",
+	.summary = "make, renew and revoke the certificates of coordinator, agents and operators",
+	.synopsis = "init DIR | issue DIR ROLE NAME | renew DIR ROLE NAME | revoke DIR ROLE NAME | list DIR",
 	.help = "A small certificate authority in a directory. Each certificate says what its owner is (coordinator, "
 		"agent or\n"
 		"operator) and its name; an agent's name is the name of its node. Needs no lockstepd.\n"
@@ -199,7 +228,8 @@ const struct cmd cmd_pki = {
 		"  init DIR             makes DIR/ca.crt and DIR/ca.key; ca.crt goes to every machine, ca.key to none\n"
 		"  issue DIR ROLE NAME  makes DIR/ROLE-NAME.crt and .key\n"
 		"  renew DIR ROLE NAME  makes them anew; the old ones stay valid until they end\n"
-		"  list DIR             shows what there is and how long it is valid\n"
+		"  revoke DIR ROLE NAME revokes all of them in DIR/ca.crl (lockstepd: pki = DIR, or crl = DIR/ca.crl)\n"
+		"  list DIR             shows what there is, how long it is valid, and what is revoked\n"
 		"\n"
 		"examples:\n"
 		"  lockstep pki init /root/lockstep-pki\n"

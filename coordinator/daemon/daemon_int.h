@@ -11,6 +11,7 @@
 #include "coordinator/daemon/node.h"
 #include "coordinator/daemon/store/store.h"
 
+struct certs;
 struct collector;
 struct history;
 
@@ -18,6 +19,7 @@ struct daemon {
 	const struct lockstepd_config *config;
 	struct loop *loop;
 	struct tls_ctx *tls; /* NULL without a TLS listener */
+	struct certs *certs; /* NULL without one */
 	struct listener *tls_listener, *unix_listener;
 
 	/* Each offload thread has its own store: results and states are never behind an export. */

@@ -1,15 +1,18 @@
 #include "coordinator/daemon/dispatch.h"
 
 #include "coordinator/daemon/agent.h"
+#include "coordinator/daemon/enroll.h"
 #include "coordinator/daemon/hello.h"
 #include "coordinator/daemon/operator.h"
 
 /* What both sides may say in any state. */
-#define ANY (SESSION_NEW | SESSION_AGENT | SESSION_OPERATOR)
+#define ANY (SESSION_NEW | SESSION_AGENT | SESSION_OPERATOR | SESSION_STRANGER)
 
 static const struct dispatch_row rows[] = {
 	{ MSG_HELLO, SESSION_NEW, hello_on_hello },
 	{ MSG_ERROR, ANY, hello_on_error },
+	{ MSG_ENROLL, SESSION_STRANGER, enroll_on_enroll },
+	{ MSG_RENEW, SESSION_AGENT, enroll_on_renew },
 
 	{ MSG_FACTS, SESSION_AGENT, agent_on_facts },
 	{ MSG_HUNG, SESSION_AGENT, agent_on_hung },
@@ -32,6 +35,8 @@ static const struct dispatch_row rows[] = {
 	{ MSG_ABORT, SESSION_OPERATOR, operator_on_abort },
 	{ MSG_LIST, SESSION_OPERATOR, operator_on_list },
 	{ MSG_NODES, SESSION_OPERATOR, operator_on_nodes },
+	{ MSG_NODE_ADD, SESSION_OPERATOR, enroll_on_node_add },
+	{ MSG_NODE_REMOVE, SESSION_OPERATOR, enroll_on_node_remove },
 	{ MSG_EXPORT, SESSION_OPERATOR, operator_on_export },
 	{ MSG_IMPORT, SESSION_OPERATOR, operator_on_import },
 	{ MSG_TAG, SESSION_OPERATOR, operator_on_tag },
@@ -57,6 +62,8 @@ state_name(enum session_state state)
 		return "an agent";
 	case SESSION_OPERATOR:
 		return "an operator";
+	case SESSION_STRANGER:
+		return "a peer without a certificate";
 	}
 	return "a peer";
 }

@@ -10,11 +10,11 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/svc/svc.h"
+#include "coordinator/daemon/certs.h"
 #include "coordinator/daemon/collect.h"
 #include "coordinator/daemon/history.h"
 #include "coordinator/daemon/run.h"
 #include "coordinator/daemon/session.h"
-#include "proto/codec/msg.h"
 
 #define SOCKET_MODE     0660
 #define SESSIONS_EXTRA  256 /* connections beyond nodes and operators: those that have not said hello yet */
@@ -113,13 +113,10 @@ static enum ls_rc
 open_listeners(struct daemon *d, struct ls_err *err)
 {
 	const struct lockstepd_config *c = d->config;
-	const struct tls_files files = {
-		.ca = c->ca, .cert = c->cert, .key = c->key, .crl = set_text(c->crl) ? c->crl : NULL
-	};
 	enum ls_rc rc = LS_OK;
 
 	if (set_text(c->listen)) {
-		rc = tls_ctx_new(TLS_SERVER, &files, MSG_ALPN, &d->tls, err);
+		rc = certs_open(d, err);
 		if (rc == LS_OK)
 			rc = listener_new(d->loop, c->listen, 0, on_tls, d, &d->tls_listener, err);
 	}
@@ -207,8 +204,8 @@ server_close(struct daemon *d)
 	run_free_all(d);
 	history_free(d->history);
 	collector_free(d->collector);
+	certs_close(d);
 	loop_free(d->loop);
-	tls_ctx_free(d->tls);
 	registry_fini(&d->registry);
 	store_close(d->store_reader);
 	store_close(d->store);
@@ -227,15 +224,7 @@ on_stop(void *arg)
 static void
 on_reload(void *arg)
 {
-	struct daemon *d = arg;
-	struct ls_err err = { 0 };
-
-	if (d->tls == NULL)
-		return;
-	if (tls_ctx_reload(d->tls, &err) == LS_OK)
-		ls_log(LS_LOG_INFO, "certificates read again", NULL);
-	else
-		ls_log(LS_LOG_ERROR, "certificates not read, the old ones stay", "why=\"%s\"", err.text);
+	certs_read_again(arg);
 }
 
 static void
@@ -268,6 +257,7 @@ server_run(struct daemon *d, int ready_fd, struct ls_err *err)
 	svc_die_with_parent();
 	say_ready(d, ready_fd);
 	svc_ready(svc, "serving");
+	certs_watch(d);
 	rc = loop_run(d->loop, err);
 	svc_stopping(svc);
 	svc_free(svc);

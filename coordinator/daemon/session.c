@@ -16,6 +16,13 @@
 #define PENDING_TIME_NS   (2 * NS_PER_S) /* what a hello takes at most while not too many are waiting */
 #define OUTPUT_MAX        (64U << 20)
 
+/* Nobody yet: counted and limited as such. */
+static bool
+is_pending(const struct session *s)
+{
+	return s->state == SESSION_NEW || s->state == SESSION_STRANGER;
+}
+
 static void
 session_destroy(void *arg)
 {
@@ -41,7 +48,7 @@ session_detach(struct session *s, const char *why)
 	if (s->next != NULL)
 		s->next->prev = s->prev;
 	d->session_count--;
-	d->pending_count -= s->state == SESSION_NEW;
+	d->pending_count -= is_pending(s);
 	if (s->state == SESSION_OPERATOR)
 		d->operator_count--;
 	loop_timer_cancel(s->timer);
@@ -87,7 +94,7 @@ session_fail(struct session *s, const struct ls_err *err)
 
 	if (s->conn == NULL)
 		return;
-	if (s->state != SESSION_NEW || log_budget_take(&s->daemon->refusals, ls_mono_now()))
+	if (!is_pending(s) || log_budget_take(&s->daemon->refusals, ls_mono_now()))
 		ls_log(LS_LOG_WARN, "connection refused", "session=%llu peer=%s why=\"%s\"",
 		    (unsigned long long)s->number, conn_peer_address(s->conn),
 		    ls_log_escape(err->text, text, sizeof(text)));
@@ -184,7 +191,7 @@ on_timer(void *arg)
 		on_heartbeat(s);
 		return;
 	}
-	if (s->state != SESSION_NEW)
+	if (!is_pending(s))
 		return;
 	ls_err_set(&err, LS_E_TIMEOUT, "no hello within %lld s", MSG_HELLO_TIMEOUT_NS / NS_PER_S);
 	session_fail(s, &err);
@@ -224,6 +231,10 @@ on_open(struct conn *conn, void *arg)
 	    conn_peer_address(conn), identity_role_names[peer->role]);
 	if (strcmp(conn_peer_address(conn), "unix") == 0 || peer->role == ROLE_AGENT || peer->role == ROLE_OPERATOR)
 		return;
+	if (peer->role == ROLE_NONE) { /* over TLS: by the protocol for enrolment, or common/net had not let it in */
+		s->state = SESSION_STRANGER;
+		return;
+	}
 	ls_err_set(&err, LS_E_REFUSED, "a certificate of role %s may not connect to lockstepd",
 	    identity_role_names[peer->role]);
 	session_fail(s, &err);
@@ -244,7 +255,7 @@ on_close(struct conn *conn, const struct ls_err *why, void *arg)
 	struct session *s = arg;
 	char text[512];
 
-	if (why->rc != LS_E_CLOSED && s->state == SESSION_NEW && log_budget_take(&s->daemon->refusals, ls_mono_now()))
+	if (why->rc != LS_E_CLOSED && is_pending(s) && log_budget_take(&s->daemon->refusals, ls_mono_now()))
 		ls_log(LS_LOG_WARN, "connection failed", "session=%llu peer=%s why=\"%s\"",
 		    (unsigned long long)s->number, conn_peer_address(conn),
 		    ls_log_escape(why->text, text, sizeof(text)));
@@ -263,7 +274,7 @@ session_make_room(struct daemon *d)
 	if (d->pending_count < PENDING_MAX)
 		return true;
 	for (struct session *s = d->sessions; s != NULL; s = s->next)
-		if (s->state == SESSION_NEW)
+		if (is_pending(s))
 			oldest = s; /* the newest come first */
 	if (oldest == NULL || ls_mono_now().ns - oldest->since.ns < PENDING_TIME_NS)
 		return false;

@@ -11,6 +11,7 @@ enum session_state {
 	SESSION_NEW = 1, /* before hello was accepted */
 	SESSION_AGENT = 2,
 	SESSION_OPERATOR = 4,
+	SESSION_STRANGER = 8, /* without a certificate, who wants one */
 };
 
 struct session {

@@ -14,6 +14,7 @@
 #define MSG_PROTOCOL_MAJOR    1
 #define MSG_PROTOCOL_MINOR    0
 #define MSG_ALPN              "lockstep/1"
+#define MSG_ALPN_ENROLL       "lockstep-enroll/1" /* without a client's certificate: enroll and nothing else */
 #define MSG_FRAME_MAX         (1024 * 1024) /* bytes of JSON in a frame */
 #define MSG_HELLO_MAX         4096          /* before welcome */
 #define MSG_HELLO_TIMEOUT_NS  (10 * NS_PER_S)
