@@ -56,6 +56,20 @@ fill_worker(const struct result_input *in, uint32_t i, const struct totals *t, s
 	}
 }
 
+static void
+fill_own_series(const struct series_grid *grid, struct worker_result *out)
+{
+	if (grid == NULL || grid->used == 0)
+		return;
+	out->series = ls_malloc(sizeof(*out->series));
+	field_struct_init(&worker_series_desc, out->series);
+	out->series->interval_ns = grid->interval_ns;
+	out->series->bytes = ls_calloc(grid->used, sizeof(*out->series->bytes));
+	out->series->bytes_count = grid->used;
+	for (size_t i = 0; i < grid->used; i++)
+		out->series->bytes[i] = (int64_t)grid->bytes[i];
+}
+
 static int64_t
 sum_known(int64_t sum, int64_t more)
 {
@@ -92,6 +106,7 @@ fill_workers(const struct result_input *in, struct node_result *node)
 		add_worker(node, &node->workers[i]);
 		struct ls_mono last = { t.end_ns > 0 ? LS_MIN(t.end_ns, in->now.ns) : in->now.ns };
 		sampler_end_worker(in->sampler, i, last, t.bytes, t.ops);
+		fill_own_series(sampler_own(in->sampler, i), &node->workers[i]);
 		end.ns = LS_MAX(end.ns, last.ns);
 	}
 	series_export(sampler_end(in->sampler, end), &node->series);

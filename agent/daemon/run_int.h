@@ -42,6 +42,7 @@ struct run {
 	struct epoch epoch;
 	enum attempt_stage attempt;
 	uint32_t workers;
+	bool timed; /* the phase ends by its time */
 	uint64_t first_rank;
 	uint64_t engine_epoch; /* shm_control.armed_epoch */
 	struct ls_mono start;

@@ -38,6 +38,7 @@ phase_begin_arming(struct run *run, const struct msg_arm *arm)
 	run->attempt = ATTEMPT_BARRIER;
 	run->workers = (uint32_t)arm->node_workers[mine];
 	run->first_rank = 0;
+	run->timed = arm->spec.time > 0;
 	for (uint64_t i = 0; i < mine; i++)
 		run->first_rank += (uint64_t)LS_MAX(arm->node_workers[i], (int64_t)0);
 	run->start = (struct ls_mono){ 0 };
@@ -67,7 +68,8 @@ phase_begin_running(struct run *run)
 	run->ticks = 0;
 	run->sampled = run->start;
 	run->sampled_bytes = run->sampled_ops = 0;
-	sampler_begin(run->sampler, run->workers, run->start);
+	/* workers of a phase with a time end together: when the first ended, what each had done is what it did */
+	sampler_begin(run->sampler, run->workers, run->start, !run->timed);
 	stalls_reset(run->stalls, ls_mono_now());
 	loop_timer_set_at(run->tick, (struct ls_mono){ run->start.ns + TICK_NS });
 

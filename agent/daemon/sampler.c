@@ -17,8 +17,16 @@ struct sampler {
 	struct ls_mono start;
 	struct cursor *cursors; /* [workers_max] */
 	struct series_grid grid;
+	struct series_grid *own; /* [min(workers_max, SAMPLER_OWN_WORKERS)] */
+	bool has_own;            /* in this phase */
 	uint64_t lost;
 };
+
+static uint32_t
+own_max(const struct sampler *s)
+{
+	return LS_MIN(s->workers_max, (uint32_t)SAMPLER_OWN_WORKERS);
+}
 
 struct sampler *
 sampler_new(struct shm_map *map, uint32_t workers)
@@ -28,6 +36,9 @@ sampler_new(struct shm_map *map, uint32_t workers)
 	s->workers_max = workers;
 	s->cursors = ls_calloc(workers, sizeof(*s->cursors));
 	series_init(&s->grid, SHM_STEP_NS, RESULTS_SERIES_MAX);
+	s->own = ls_calloc(own_max(s), sizeof(*s->own));
+	for (uint32_t i = 0; i < own_max(s); i++)
+		series_init(&s->own[i], SHM_STEP_NS, SAMPLER_OWN_CELLS);
 	return s;
 }
 
@@ -37,17 +48,23 @@ sampler_free(struct sampler *s)
 	if (!s)
 		return;
 	series_fini(&s->grid);
+	for (uint32_t i = 0; i < own_max(s); i++)
+		series_fini(&s->own[i]);
+	free(s->own);
 	free(s->cursors);
 	free(s);
 }
 
 void
-sampler_begin(struct sampler *s, uint32_t workers, struct ls_mono start)
+sampler_begin(struct sampler *s, uint32_t workers, struct ls_mono start, bool own)
 {
 	s->workers = LS_MIN(workers, s->workers_max);
 	s->start = start;
 	s->lost = 0;
 	series_reset(&s->grid, SHM_STEP_NS);
+	s->has_own = own && s->workers > 1 && s->workers <= own_max(s);
+	for (uint32_t i = 0; s->has_own && i < s->workers; i++)
+		series_reset(&s->own[i], SHM_STEP_NS);
 	for (uint32_t i = 0; i < s->workers_max; i++)
 		s->cursors[i] = (struct cursor){ 0 };
 }
@@ -68,6 +85,9 @@ add_point(struct sampler *s, uint32_t worker, int64_t at_ns, uint64_t bytes, uin
 	if (at_ns < c->at_ns)
 		at_ns = c->at_ns;
 	series_add(&s->grid, c->at_ns - s->start.ns, at_ns - s->start.ns, bytes - c->bytes, ops - c->ops);
+	if (s->has_own)
+		series_add(
+		    &s->own[worker], c->at_ns - s->start.ns, at_ns - s->start.ns, bytes - c->bytes, ops - c->ops);
 	c->at_ns = at_ns;
 	c->bytes = bytes;
 	c->ops = ops;
@@ -129,4 +149,10 @@ sampler_end(struct sampler *s, struct ls_mono end)
 	if (end.ns - s->start.ns >= SAMPLER_COARSE_AFTER_NS)
 		series_coarsen(&s->grid, SAMPLER_COARSE_NS);
 	return &s->grid;
+}
+
+const struct series_grid *
+sampler_own(const struct sampler *s, uint32_t worker)
+{
+	return s->has_own && worker < s->workers ? &s->own[worker] : NULL;
 }

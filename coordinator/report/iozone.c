@@ -54,6 +54,47 @@ iozone_all(const struct results *results, char *buf, size_t len)
 	return buf;
 }
 
+/* Slowest, fastest and least of a phase whose document has no such figures. */
+static void
+spread_of(const struct phase_result *phase, struct worker_rates *out)
+{
+	for (size_t n = 0; n < phase->nodes_count; n++) {
+		const struct node_result *node = &phase->nodes[n];
+
+		for (size_t w = 0; w < node->workers_count; w++) {
+			const struct worker_result *worker = &node->workers[w];
+			double bytes = (double)worker->bytes;
+
+			out->least_bytes = LS_MIN(out->least_bytes, worker->bytes);
+			if (worker->start_ns == LS_UNKNOWN_I64 || worker->end_ns == LS_UNKNOWN_I64 ||
+			    worker->end_ns <= worker->start_ns)
+				continue;
+			double rate = bytes * 1e9 / (double)(worker->end_ns - worker->start_ns);
+			out->min = fmin(out->min, rate);
+			out->max = fmax(out->max, rate);
+		}
+	}
+}
+
+bool
+iozone_rates(const struct phase_result *phase, bool stonewalled, struct worker_rates *out)
+{
+	const struct aggregate *a = &phase->aggregate;
+	const struct worker_rates *known = stonewalled ? a->stonewalled : a->to_end;
+
+	if (known != NULL) {
+		*out = *known;
+		return isfinite(out->children);
+	}
+	if (stonewalled || !isfinite(a->sum_of_rates.bytes_per_s))
+		return false;
+	field_struct_init(&worker_rates_desc, out);
+	out->children = a->sum_of_rates.bytes_per_s;
+	out->parent = a->last_done.bytes_per_s;
+	spread_of(phase, out);
+	return true;
+}
+
 bool
 iozone_was_run(const struct report_rows *rows, int number)
 {
@@ -80,10 +121,12 @@ iozone_throughput_report(struct sink *out, const struct report_rows *rows)
 		for (size_t i = 0; i < iozone_test_count; i++) {
 			const struct phase_result *phase = report_row_find(row, iozone_tests[i].kind);
 
-			if (phase == NULL || !isfinite(phase->aggregate.sum_of_rates.bytes_per_s))
+			struct worker_rates rates;
+
+			if (phase == NULL ||
+			    (!iozone_rates(phase, true, &rates) && !iozone_rates(phase, false, &rates)))
 				continue;
-			sink_printf(out, "\n\"%15s \" %10.2f \n", iozone_tests[i].brief,
-			    phase->aggregate.sum_of_rates.bytes_per_s / 1024);
+			sink_printf(out, "\n\"%15s \" %10.2f \n", iozone_tests[i].brief, rates.children / 1024);
 		}
 	}
 }

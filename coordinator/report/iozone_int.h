@@ -31,6 +31,12 @@ const char *iozone_kb(uint64_t bytes, char *buf, size_t len);
 /* What all machines together are called, and how their rate is made. buf: 96 bytes. */
 const char *iozone_all(const struct results *results, char *buf, size_t len);
 
+/*
+ * Rates of the single workers: until the first one ended (stonewalled), or each to its own end. Of imports and of older documents what
+ * they tell of the latter. False: not known.
+ */
+bool iozone_rates(const struct phase_result *phase, bool stonewalled, struct worker_rates *out);
+
 /* Was a test of that number run in any of the rows? */
 bool iozone_was_run(const struct report_rows *rows, int number);
 

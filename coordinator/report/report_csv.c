@@ -125,6 +125,24 @@ rows_rate(const struct csv *csv, const char *name, const struct rate *rate)
 }
 
 static void
+rows_workers(const struct csv *csv, const char *name, const struct worker_rates *r)
+{
+	const struct {
+		const char *name;
+		double value;
+	} rows[] = { { "children", r->children }, { "parent", r->parent }, { "worker_min", r->min },
+		{ "worker_max", r->max }, { "worker_mean", r->mean } };
+	char metric[64];
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		snprintf(metric, sizeof(metric), "%s_%s_bytes_per_s", name, rows[i].name);
+		row_f64(csv, metric, rows[i].value, "B/s");
+	}
+	snprintf(metric, sizeof(metric), "%s_worker_least_bytes", name);
+	row_u64(csv, metric, r->least_bytes, "B");
+}
+
+static void
 rows_aggregate(const struct csv *csv)
 {
 	const struct phase_result *phase = csv->phase;
@@ -138,6 +156,10 @@ rows_aggregate(const struct csv *csv)
 	rows_rate(csv, "all_active", &a->all_active);
 	rows_rate(csv, "first_done", &a->first_done);
 	rows_rate(csv, "sum_of_rates", &a->sum_of_rates);
+	if (a->to_end != NULL)
+		rows_workers(csv, "to_end", a->to_end);
+	if (a->stonewalled != NULL)
+		rows_workers(csv, "stonewalled", a->stonewalled);
 	row_f64(csv, "overlap", a->overlap, "1");
 	row_f64(csv, "fairness", a->fairness, "1");
 	row_f64(csv, "slowest_to_median", a->slowest_to_median, "1");

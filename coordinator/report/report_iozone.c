@@ -15,7 +15,7 @@
 
 extern const struct report_format report_iozone;
 
-enum { W_SIZE = 16, W_RECORD = 8, W_WHAT = 48 };
+enum { W_SIZE = 16, W_RECORD = 8, TAB = 8, VALUE_AT = 56 };
 
 static void
 end_line(struct sink *out)
@@ -110,66 +110,49 @@ table(struct sink *out, const struct results *results, const struct report_rows 
 		table_line(out, results, rows, &rows->items[r], node);
 }
 
+/* As iozone prints them: tabs up to column 56, where the value begins. */
 static void
 line(struct sink *out, const char *what, double value, const char *unit)
 {
-	if (isfinite(value))
-		sink_printf(out, "\t%-*s= %11.2f %s\n", W_WHAT, what, value, unit);
-}
+	size_t at = TAB + strlen(what) + 1;
 
-/* Rates and amounts of the workers of a phase. */
-struct spread {
-	double min, max, least_kb;
-};
-
-static struct spread
-spread_of(const struct phase_result *phase)
-{
-	struct spread s = { (double)NAN, (double)NAN, (double)NAN };
-
-	for (size_t n = 0; n < phase->nodes_count; n++) {
-		const struct node_result *node = &phase->nodes[n];
-
-		for (size_t w = 0; w < node->workers_count; w++) {
-			const struct worker_result *worker = &node->workers[w];
-			double kb = (double)worker->bytes / 1024;
-
-			s.least_kb = fmin(s.least_kb, kb);
-			if (worker->start_ns == LS_UNKNOWN_I64 || worker->end_ns == LS_UNKNOWN_I64 ||
-			    worker->end_ns <= worker->start_ns)
-				continue;
-			double rate = kb * 1e9 / (double)(worker->end_ns - worker->start_ns);
-			s.min = fmin(s.min, rate);
-			s.max = fmax(s.max, rate);
-		}
-	}
-	return s;
+	if (!isfinite(value))
+		return;
+	sink_printf(out, "\t%s ", what);
+	do {
+		sink_printf(out, "\t");
+		at = at / TAB * TAB + TAB;
+	} while (at < VALUE_AT);
+	sink_printf(out, "= %10.2f %s\n", value, unit);
 }
 
 static void
-throughput(
-    struct sink *out, const struct results *results, const struct iozone_test *test, const struct phase_result *phase)
+throughput(struct sink *out, const struct results *results, const struct iozone_test *test,
+    const struct phase_result *phase, bool stonewalled)
 {
 	uint64_t streams = report_streams(results, phase, NULL);
-	struct spread s = spread_of(phase);
-	double seen = phase->aggregate.sum_of_rates.bytes_per_s / 1024;
+	struct worker_rates r;
 	char what[128];
 
-	if (!isfinite(seen) || streams == 0)
+	if (streams == 0 || !iozone_rates(phase, stonewalled, &r))
 		return;
+	if (!isfinite(r.mean))
+		r.mean = r.children / (double)streams;
 	sink_printf(out, "\n");
 	snprintf(what, sizeof(what), "Children see throughput for %2" PRIu64 " %s", streams, test->many);
-	line(out, what, seen, "kB/sec");
+	line(out, what, r.children / 1024, "kB/sec");
 	snprintf(what, sizeof(what), "Parent sees throughput for %2" PRIu64 " %s", streams, test->many);
-	line(out, what, phase->aggregate.last_done.bytes_per_s / 1024, "kB/sec");
-	line(out, "Min throughput per thread", s.min, "kB/sec");
-	line(out, "Max throughput per thread", s.max, "kB/sec");
-	line(out, "Avg throughput per thread", seen / (double)streams, "kB/sec");
-	line(out, "Min xfer", s.least_kb, "kB");
+	line(out, what, r.parent / 1024, "kB/sec");
+	line(out, "Min throughput per thread", r.min / 1024, "kB/sec");
+	line(out, "Max throughput per thread", r.max / 1024, "kB/sec");
+	line(out, "Avg throughput per thread", r.mean / 1024, "kB/sec");
+	if (r.least_bytes != LS_UNKNOWN_U64)
+		line(out, "Min xfer", (double)r.least_bytes / 1024, "kB");
 }
 
+/* A block of lines for each test; the heading says whose end decides. */
 static void
-throughput_of_row(struct sink *out, const struct results *results, const struct report_row *row)
+throughput_of_row(struct sink *out, const struct results *results, const struct report_row *row, bool stonewalled)
 {
 	const struct phase_result *first = report_row_first(row);
 	const struct phase *spec = &first->spec;
@@ -180,6 +163,8 @@ throughput_of_row(struct sink *out, const struct results *results, const struct 
 
 	sink_printf(out, "\n\tThroughput test with %" PRIu64 " thread%s on %zu machine%s\n", streams,
 	    streams == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
+	if (!stonewalled && first->imported == NULL)
+		sink_printf(out, "\tStonewall disabled\n");
 	if (row->repetition > 0)
 		sink_printf(out, "\tRepetition %" PRIu64 "\n", row->repetition + 1);
 	sink_printf(out, "\t%s %s kByte file in %s kByte records\n",
@@ -192,8 +177,19 @@ throughput_of_row(struct sink *out, const struct results *results, const struct 
 		const struct phase_result *phase = report_row_find(row, iozone_tests[i].kind);
 
 		if (phase != NULL)
-			throughput(out, results, &iozone_tests[i], phase);
+			throughput(out, results, &iozone_tests[i], phase, stonewalled);
 	}
+}
+
+static bool
+has_stonewalled(const struct report_row *row)
+{
+	struct worker_rates r;
+
+	for (size_t i = 0; i < row->count; i++)
+		if (iozone_rates(row->phases[i], true, &r))
+			return true;
+	return false;
 }
 
 static void
@@ -221,12 +217,17 @@ render_iozone(const struct results *results, struct sink *out, struct ls_err *er
 	table(out, results, &rows, REPORT_ALL);
 	for (size_t n = 0; n < results->nodes_count; n++)
 		table(out, results, &rows, n);
-	for (size_t r = 0; r < rows.count; r++)
-		throughput_of_row(out, results, &rows.items[r]);
+	for (size_t r = 0; r < rows.count; r++) {
+		if (has_stonewalled(&rows.items[r]))
+			throughput_of_row(out, results, &rows.items[r], true);
+		throughput_of_row(out, results, &rows.items[r], false);
+	}
 	sink_printf(out,
-	    "\n\tkB = 1024 bytes; 0: not measured. Children see: each thread's own rate, added. Parent sees: work "
-	    "over\n"
-	    "\tlast end minus first start.\n");
+	    "\n\tkB = 1024 bytes; 0: not measured. Children see: each thread's own rate, added. Parent sees: their "
+	    "work\n"
+	    "\tover the time until all had stopped. What each had done when the first one ended counts, unless the "
+	    "stonewall\n"
+	    "\tis disabled: then all went on to their own end.\n");
 	sink_printf(out, "\niozone test complete.\n");
 	report_rows_free(&rows);
 	return LS_OK;

@@ -672,6 +672,7 @@ phase_result_aggregate(struct phase_result *phase, const struct job *job, struct
 
 	fill_rates(phase, &span);
 	fill_fairness(phase);
+	phase_fill_worker_rates(phase, &span);
 	phase_add_quality_warnings(phase, job, &span);
 	enum ls_rc rc = fill_latency(phase, err);
 	forget_too_fast(phase);

@@ -38,4 +38,9 @@ void phase_judge_verification(struct phase_result *phase);
 /* Appends the phase's quality gates that fail to its warnings. */
 void phase_add_quality_warnings(struct phase_result *phase, const struct job *job, const struct span *span);
 
+/*
+ * Fills aggregate.to_end and, where the phase ends with its work, aggregate.stonewalled. For phases with data; span.workers > 0.
+ */
+void phase_fill_worker_rates(struct phase_result *phase, const struct span *span);
+
 #endif

@@ -60,7 +60,7 @@ test_steps_become_a_series(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 2; i++)
 		shm_map_worker(map, i)->start_ns = T;
-	sampler_begin(s, 2, start);
+	sampler_begin(s, 2, start, true);
 	push(shm_map_worker(map, 0), T + SHM_STEP_NS, 100, 1);
 	push(shm_map_worker(map, 0), T + 2 * SHM_STEP_NS, 150, 2);
 	sampler_drain(s, (struct ls_mono){ T + 10 * SHM_STEP_NS });
@@ -72,6 +72,16 @@ test_steps_become_a_series(void **state)
 	assert_int_equal(grid->bytes[1], 60);
 	assert_int_equal(grid->bytes[2], 30);
 	assert_int_equal(sum(grid->ops, 3), 5);
+	assert_int_equal(sampler_own(s, 0)->used, 3);
+	assert_int_equal(sampler_own(s, 0)->bytes[0], 100);
+	assert_int_equal(sampler_own(s, 0)->bytes[1], 50);
+	assert_int_equal(sampler_own(s, 0)->bytes[2], 30);
+	assert_int_equal(sampler_own(s, 1)->bytes[0] + sampler_own(s, 1)->bytes[1], 20);
+	assert_null(sampler_own(s, 2));
+	sampler_begin(s, 1, start, true); /* that of one worker is the node's */
+	assert_null(sampler_own(s, 0));
+	sampler_begin(s, 2, start, false);
+	assert_null(sampler_own(s, 0));
 	assert_int_equal(sampler_lost(s), 0);
 	sampler_free(s);
 	shm_map_free(map);
@@ -87,7 +97,7 @@ test_ring_that_ran_over_gives_a_line(void **state)
 
 	(void)state;
 	w->start_ns = T;
-	sampler_begin(s, 1, (struct ls_mono){ T });
+	sampler_begin(s, 1, (struct ls_mono){ T }, false);
 	for (uint64_t i = 1; i <= steps; i++)
 		push(w, T + (int64_t)i * SHM_STEP_NS, i * 10, i);
 	struct ls_mono end = { T + (int64_t)steps * SHM_STEP_NS };
@@ -113,7 +123,7 @@ test_nonsense_in_a_ring_does_no_harm(void **state)
 
 	(void)state;
 	w->start_ns = T;
-	sampler_begin(s, 1, (struct ls_mono){ T });
+	sampler_begin(s, 1, (struct ls_mono){ T }, false);
 	push(w, T + 10, 100, 10);
 	push(w, INT64_MAX, 200, 20); /* far in the future: taken as now */
 	push(w, INT64_MIN, 300, 30); /* before the last: taken as it */
@@ -146,7 +156,7 @@ input(struct shm_map *map, struct sampler *s, uint32_t workers)
 {
 	static char node[] = "n1";
 
-	sampler_begin(s, workers, (struct ls_mono){ T });
+	sampler_begin(s, workers, (struct ls_mono){ T }, false);
 	return (struct result_input){ .node = node,
 		.start = { T },
 		.now = { T + NS_PER_S },
