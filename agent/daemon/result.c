@@ -117,9 +117,10 @@ static void
 fill_op(const struct result_input *in, enum op_kind op, struct node_result *node)
 {
 	uint64_t bytes = 0, ops = 0;
-	struct hist *merged = ls_malloc(sizeof(*merged));
+	struct hist *merged = ls_malloc(sizeof(*merged)), *service = ls_malloc(sizeof(*service));
 
 	hist_reset(merged);
+	hist_reset(service);
 	for (uint32_t i = 0; i < in->workers; i++) {
 		const struct shm_worker *w = shm_map_worker(in->map, i);
 		uint64_t n = atomic_load_explicit(&w->op_ops[op], memory_order_relaxed);
@@ -128,6 +129,7 @@ fill_op(const struct result_input *in, enum op_kind op, struct node_result *node
 		ops += n;
 		bytes += atomic_load_explicit(&w->op_bytes[op], memory_order_relaxed);
 		hist_merge(merged, &w->latency[op]);
+		hist_merge(service, &w->service[op]);
 	}
 	if (ops > 0) {
 		struct op_result *r = ls_calloc(1, sizeof(*r));
@@ -135,9 +137,15 @@ fill_op(const struct result_input *in, enum op_kind op, struct node_result *node
 		r->bytes = bytes;
 		r->ops = ops;
 		latency_from_hist(merged, &r->latency_ns);
+		if (atomic_load_explicit(&service->count, memory_order_relaxed) > 0) {
+			r->service_ns = ls_malloc(sizeof(*r->service_ns));
+			field_struct_init(&latency_desc, r->service_ns);
+			latency_from_hist(service, r->service_ns);
+		}
 		*by_op_slot(&node->by_op, op) = r;
 	}
 	free(merged);
+	free(service);
 }
 
 static void

@@ -46,8 +46,9 @@ struct check {
 	struct shm_worker *shm;
 	uint32_t worker;
 	const struct data_source *source; /* says which file it reads; borrowed */
-	const char *path;   /* relative to the run's directory; borrowed */
-	uint64_t base, step, record, part_begin; /* where its records are in the file, and where its part begins for passes */
+	const char *path;                 /* relative to the run's directory; borrowed */
+	uint64_t base, step, record,
+	    part_begin;     /* where its records are in the file, and where its part begins for passes */
 	struct pass *least; /* owned: those that meet its part */
 	size_t least_count;
 };

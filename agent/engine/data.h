@@ -57,9 +57,9 @@ uint64_t data_generation(uint64_t epoch, uint64_t round);
 /* A file of the run: which layout, its number there (struct phase_place), and where workers have many, 1 + its number of those. */
 uint64_t data_file(unsigned layout, uint64_t number, uint64_t of_many);
 
-#define DATA_FILE_LAYOUT(file)  ((unsigned)((file) >> 56))
-#define DATA_FILE_MANY(file)    ((file) >> 24 & UINT32_MAX)
-#define DATA_FILE_NUMBER(file)  ((file) & 0xffffff)
+#define DATA_FILE_LAYOUT(file) ((unsigned)((file) >> 56))
+#define DATA_FILE_MANY(file)   ((file) >> 24 & UINT32_MAX)
+#define DATA_FILE_NUMBER(file) ((file)&0xffffff)
 
 /* CLOCK_REALTIME less CLOCK_MONOTONIC, now. */
 int64_t data_wall_offset_ns(void);

@@ -11,6 +11,7 @@
 #include "agent/engine/check.h"
 #include "agent/engine/data.h"
 #include "agent/engine/offsets.h"
+#include "agent/engine/pace.h"
 #include "agent/engine/tally.h"
 #include "common/base/clock.h"
 
@@ -47,6 +48,9 @@ struct io_job {
 	unsigned
 	    slots; /* a multiple of depth: flight i has i, i + depth, ... in turn; where not all is written, depth more */
 	struct tally tally;
+	struct pace pace;
+	int64_t
+	    wait_ns; /* for a back end with a queue: its wait ends after so long at the latest; 0: with a completion only */
 	struct io_failure failure;
 	bool complete; /* run: all that was handed out has been done */
 	void *state;
@@ -108,6 +112,7 @@ struct io_flight {
 	enum op_kind op;    /* what this one does */
 	enum shm_call call; /* by which call */
 	int64_t begin_ns;
+	int64_t due_ns; /* where there is a pace: when it should begin */
 	unsigned index, turn;
 };
 
@@ -160,6 +165,16 @@ static inline unsigned
 io_slots(const struct io_job *job)
 {
 	return job->slots + (job->read_percent > 0 || job->op == OP_UPDATE ? job->depth : 0);
+}
+
+/* Counts an operation that has ended. */
+static inline void
+io_flight_ended(struct io_job *job, const struct io_flight *f, int64_t end_ns)
+{
+	if (__builtin_expect(pace_has_rate(&job->pace), 0))
+		tally_end_due(&job->tally, f->op, f->due_ns, f->begin_ns, end_ns, f->record.length);
+	else
+		tally_end_op(&job->tally, f->op, f->begin_ns, end_ns, f->record.length);
 }
 
 /* CLOCK_MONOTONIC. */

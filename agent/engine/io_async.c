@@ -12,16 +12,46 @@ struct async {
 	struct io_flight **batch; /* ready to be issued */
 	struct io_completion *completions;
 	unsigned ready, in_flight;
-	unsigned fresh; /* of those in batch: the last ones, whose operation has not begun */
-	bool exhausted; /* no record is left */
+	unsigned fresh;             /* of those in batch: the last ones, whose operation has not begun */
+	bool exhausted;             /* no record is left */
+	struct io_flight **waiting; /* with a pace: the next ones, a ring, in the order of their instants */
+	unsigned first_waiting, waiting_count;
 };
 
-/* Gets a flight its next record and into the batch. */
+/* Behind the others: instants follow each other in the order in which they are given. */
 static void
-refill(struct io_job *job, struct async *a, struct io_flight *f)
+put_waiting(struct io_job *job, struct async *a, struct io_flight *f, int64_t ended_ns)
+{
+	f->due_ns = pace_due(&job->pace, ended_ns, f->record.length);
+	a->waiting[(a->first_waiting + a->waiting_count++) % job->depth] = f;
+}
+
+/* Those whose instant has come go into the batch. */
+static void
+release_due(struct io_job *job, struct async *a, int64_t now)
+{
+	while (a->waiting_count > 0) {
+		struct io_flight *f = a->waiting[a->first_waiting];
+		if (job->tally.start_ns + f->due_ns > now)
+			break;
+		f->due_ns += job->tally.start_ns;
+		a->first_waiting = (a->first_waiting + 1) % job->depth;
+		a->waiting_count--;
+		a->batch[a->ready++] = f;
+		a->fresh++;
+	}
+}
+
+/* Gets a flight its next record and into the batch, or where there is a pace among those that wait. ended_ns: 0 for the first. */
+static void
+refill(struct io_job *job, struct async *a, struct io_flight *f, int64_t ended_ns)
 {
 	if (a->exhausted || !io_flight_next(job, f)) {
 		a->exhausted = true;
+		return;
+	}
+	if (pace_is_set(&job->pace)) {
+		put_waiting(job, a, f, ended_ns);
 		return;
 	}
 	a->batch[a->ready++] = f;
@@ -37,7 +67,8 @@ io_async_setup(struct io_job *job, const struct io_queue_ops *ops, struct ls_err
 	a->flights = ls_try_calloc(job->depth, sizeof(*a->flights));
 	a->batch = ls_try_calloc(job->depth, sizeof(struct io_flight *));
 	a->completions = ls_try_calloc(job->depth, sizeof(*a->completions));
-	if (a->flights == NULL || a->batch == NULL || a->completions == NULL)
+	a->waiting = ls_try_calloc(job->depth, sizeof(struct io_flight *));
+	if (a->flights == NULL || a->batch == NULL || a->completions == NULL || a->waiting == NULL)
 		return ls_err_set(err, LS_E_NOMEM, "no memory for %u operations in flight", job->depth);
 
 	enum ls_rc rc = ops->open(job, &a->queue, err);
@@ -45,7 +76,7 @@ io_async_setup(struct io_job *job, const struct io_queue_ops *ops, struct ls_err
 		return rc;
 	for (unsigned i = 0; i < job->depth; i++) {
 		a->flights[i].index = i;
-		refill(job, a, &a->flights[i]);
+		refill(job, a, &a->flights[i], 0);
 	}
 	return LS_OK;
 }
@@ -58,7 +89,7 @@ io_async_again(struct io_job *job, struct ls_err *err)
 	(void)err;
 	a->exhausted = job->complete = false;
 	for (unsigned i = 0; i < job->depth; i++)
-		refill(job, a, &a->flights[i]);
+		refill(job, a, &a->flights[i], 0);
 	return LS_OK;
 }
 
@@ -74,6 +105,7 @@ io_async_teardown(struct io_job *job, const struct io_queue_ops *ops)
 	free(a->flights);
 	free(a->batch);
 	free(a->completions);
+	free(a->waiting);
 	free(a);
 	job->state = NULL;
 }
@@ -113,7 +145,7 @@ reap(struct io_job *job, struct async *a, unsigned n, int64_t end)
 	for (unsigned i = 0; i < n; i++) {
 		struct io_flight *f = a->completions[i].flight;
 		if (io_flight_result(job, f, a->completions[i].result)) {
-			tally_end_op(&job->tally, f->op, f->begin_ns, end, f->record.length);
+			io_flight_ended(job, f, end);
 			a->completions[completed++].flight = f;
 		} else if (!io_failed(job)) {
 			a->batch[a->ready++] = f;
@@ -136,11 +168,42 @@ check_completed(const struct io_job *job, const struct async *a, unsigned comple
 	}
 }
 
+/*
+ * With a pace: those that are due are issued, and the wait for completions ends when the next one is. Nothing to issue and nothing
+ * in flight: sleeps until there is.
+ */
+static void
+keep_pace(struct io_job *job, struct async *a, const struct io_queue_ops *ops)
+{
+	int64_t now = io_now_ns();
+
+	if (a->ready == 0 && a->in_flight == 0 && a->waiting_count > 0) {
+		int64_t due = job->tally.start_ns + a->waiting[a->first_waiting]->due_ns;
+		if (!pace_sleep(&job->tally, due))
+			a->waiting_count = 0;
+		tally_call(&job->tally, ops->call);
+		now = io_now_ns();
+	}
+	release_due(job, a, now);
+	begin_fresh(job, a, now);
+	job->wait_ns = 0;
+	if (a->waiting_count > 0)
+		job->wait_ns =
+		    LS_MIN(job->tally.start_ns + a->waiting[a->first_waiting]->due_ns - now, (int64_t)100 * NS_PER_MS);
+}
+
 /* One turn: issue, wait, count, prepare. False when the queue itself failed. */
 static bool
 turn(struct io_job *job, struct async *a, const struct io_queue_ops *ops, bool first)
 {
 	unsigned issued = 0;
+
+	if (pace_is_set(&job->pace)) {
+		keep_pace(job, a, ops);
+		if (a->ready == 0 && a->in_flight == 0)
+			return true;
+	}
+
 	int n = ops->submit_wait(a->queue, job, a->batch, a->ready, &issued, a->completions);
 
 	if (n < 0) {
@@ -157,7 +220,9 @@ turn(struct io_job *job, struct async *a, const struct io_queue_ops *ops, bool f
 		check_completed(job, a, completed);
 	if (!io_failed(job) && tally_more(&job->tally, end))
 		for (unsigned i = 0; i < completed; i++)
-			refill(job, a, a->completions[i].flight);
+			refill(job, a, a->completions[i].flight, end - job->tally.start_ns);
+	else
+		a->waiting_count = 0;
 	if (first)
 		sched_yield(); /* as in the synchronous loop */
 	begin_fresh(job, a, first || job->write || job->check != NULL ? io_now_ns() : end);
@@ -175,7 +240,7 @@ io_async_run(struct io_job *job, const struct io_queue_ops *ops)
 	if (!tally_more(&job->tally, now))
 		return;
 	begin_fresh(job, a, now);
-	while (a->ready > 0 || a->in_flight > 0) {
+	while (a->ready > 0 || a->in_flight > 0 || a->waiting_count > 0) {
 		if (!turn(job, a, ops, first))
 			return;
 		first = false;

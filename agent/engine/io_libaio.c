@@ -124,7 +124,8 @@ submit_wait(void *queue, struct io_job *job, struct io_flight *const *batch, uns
 	*issued = taken > 0 ? (unsigned)taken : 0;
 	a->in_flight += *issued;
 
-	int n = io_getevents(a->context, 1, (long)job->depth, a->events, NULL);
+	struct timespec wait = { .tv_sec = job->wait_ns / NS_PER_S, .tv_nsec = job->wait_ns % NS_PER_S };
+	int n = io_getevents(a->context, 1, (long)job->depth, a->events, job->wait_ns > 0 ? &wait : NULL);
 	if (n < 0)
 		return n == -EINTR ? 0 : n;
 	for (int i = 0; i < n; i++) {

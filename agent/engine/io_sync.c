@@ -78,6 +78,40 @@ do_record(struct io_job *job, struct io_flight *f, int64_t (*issue)(struct io_jo
 	return __builtin_expect(job->lock_records, 0) ? do_locked(job, f, issue) : do_calls(job, f, issue);
 }
 
+/* What follows the end of an operation: judging, the next record. False when there is none. */
+static bool
+after_end(struct io_job *job, struct io_flight *f, int64_t end)
+{
+	job->source.now_ns = end;
+	if (job->check != NULL && f->op == OP_READ)
+		check_record(job->check, f->buffer, &f->record);
+	job->complete = !io_flight_next(job, f);
+	return !job->complete;
+}
+
+/* The same loop as below, with a sleep before each operation. */
+static void
+run_at_pace(struct io_job *job, int64_t (*issue)(struct io_job *job, struct io_flight *f))
+{
+	struct io_flight *f = job->state;
+	struct tally *t = &job->tally;
+	int64_t end = 0;
+
+	do {
+		f->due_ns = t->start_ns + pace_due(&job->pace, end > 0 ? end - t->start_ns : 0, f->record.length);
+		if (!pace_sleep(t, f->due_ns))
+			return;
+		f->begin_ns = io_now_ns();
+		tally_call(t, f->call);
+		tally_begin(t, f->begin_ns);
+		if (!do_record(job, f, issue))
+			return;
+		end = io_now_ns();
+		io_flight_ended(job, f, end);
+		tally_note(t, end);
+	} while (after_end(job, f, end));
+}
+
 void
 io_sync_run(struct io_job *job, int64_t (*issue)(struct io_job *job, struct io_flight *f))
 {
@@ -87,6 +121,10 @@ io_sync_run(struct io_job *job, int64_t (*issue)(struct io_job *job, struct io_f
 
 	if (job->complete)
 		return;
+	if (pace_is_set(&job->pace)) {
+		run_at_pace(job, issue);
+		return;
+	}
 	int64_t now = io_now_ns();
 	while (tally_more(t, now)) {
 		tally_call(t, f->call);
@@ -97,13 +135,8 @@ io_sync_run(struct io_job *job, int64_t (*issue)(struct io_job *job, struct io_f
 		tally_end_op(t, f->op, now, end, f->record.length);
 		tally_note(t, end);
 		now = end;
-		job->source.now_ns = end;
-		if (job->check != NULL && f->op == OP_READ)
-			check_record(job->check, f->buffer, &f->record);
-		if (!io_flight_next(job, f)) {
-			job->complete = true;
+		if (!after_end(job, f, end))
 			return;
-		}
 		if (first)
 			sched_yield(); /* a worker that waits for this processor starts now, not a scheduler's slice later */
 		/* Renewing and checking stamps takes a while, a yield as well; without either the end of one is the start of the next. */

@@ -162,6 +162,13 @@ queue_open(struct io_job *job, void **out_queue, struct ls_err *err)
 		free(u);
 		return explain(-rc, err);
 	}
+	/* Older kernels wait with a time by an operation of its own, which would take a place in the ring. */
+	if (pace_is_set(&job->pace) && (u->ring.features & IORING_FEAT_EXT_ARG) == 0) {
+		io_uring_queue_exit(&u->ring);
+		free(u);
+		return ls_err_set(err, LS_E_REFUSED,
+		    "io_uring: this kernel cannot wait for a time; a rate or think time needs Linux 5.11");
+	}
 	/* Either may be refused (limit of locked memory): then each call names them anew. */
 	u->fixed_buffers = bytes <= FIXED_MAX && io_uring_register_buffers(&u->ring, &all, 1) == 0;
 	u->fixed_file = !job->unshared_file && io_uring_register_files(&u->ring, &job->fd, 1) == 0;
@@ -204,6 +211,16 @@ prepare(const struct uring *u, const struct io_job *job, struct io_uring_sqe *sq
 	io_uring_sqe_set_data(sqe, f);
 }
 
+/* Relative: an absolute time would be that of the machine, which is another one in a time namespace. */
+static int
+submit_wait_for(struct io_uring *ring, int64_t wait_ns)
+{
+	struct __kernel_timespec wait = { .tv_sec = wait_ns / NS_PER_S, .tv_nsec = wait_ns % NS_PER_S };
+	struct io_uring_cqe *cqe;
+
+	return io_uring_submit_and_wait_timeout(ring, &cqe, 1, &wait, NULL);
+}
+
 static int
 submit_wait(void *queue, struct io_job *job, struct io_flight *const *batch, unsigned count, unsigned *issued,
     struct io_completion *out)
@@ -220,8 +237,8 @@ submit_wait(void *queue, struct io_job *job, struct io_flight *const *batch, uns
 	}
 	*issued = i; /* what the kernel does not take now stays in the ring until the next call */
 
-	int rc = io_uring_submit_and_wait(&u->ring, 1);
-	if (rc < 0 && rc != -EINTR && rc != -EAGAIN && rc != -EBUSY)
+	int rc = job->wait_ns > 0 ? submit_wait_for(&u->ring, job->wait_ns) : io_uring_submit_and_wait(&u->ring, 1);
+	if (rc < 0 && rc != -ETIME && rc != -EINTR && rc != -EAGAIN && rc != -EBUSY)
 		return rc;
 	io_uring_for_each_cqe(&u->ring, head, cqe)
 	{

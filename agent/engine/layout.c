@@ -98,8 +98,7 @@ layout_begin(struct engine *e)
 
 	struct interleaving now = { e->spec.record_size, first.offset, first.step };
 	if (memcmp(&now, &e->interleaving, sizeof(now)) != 0)
-		for (uint32_t i = 0; i < e->worker_count; i++)
-{
+		for (uint32_t i = 0; i < e->worker_count; i++) {
 			filled_drop(&e->filled, file_number(LAYOUT_INTERLEAVED, i), 0, UINT64_MAX);
 			checks_forget_passes(&e->checks, file_number(LAYOUT_INTERLEAVED, i));
 		}
@@ -124,8 +123,8 @@ void
 layout_note_pass(struct worker *w, uint64_t generation)
 {
 	if (has_ages(w))
-		checks_note_pass(&w->engine->checks, w->data.file, part_begin(w), part_begin(w) + w->data.place.length,
-		    generation);
+		checks_note_pass(
+		    &w->engine->checks, w->data.file, part_begin(w), part_begin(w) + w->data.place.length, generation);
 }
 
 void

@@ -277,9 +277,16 @@ begin_job(struct worker *w, const struct data_traits *traits)
 	job->sq_poll = e->spec.sq_poll;
 	job->depth = e->spec.engine == ENGINE_IO_URING || e->spec.engine == ENGINE_LIBAIO ? (unsigned)e->spec.depth : 1;
 	job->source = worker_data_source(w);
+	job->pace = (struct pace){
+		.ops_per_s = e->spec.rate_ops, .bytes_per_s = e->spec.rate_bytes, .think_ns = e->spec.think
+	};
 	tally_arm(&job->tally, w->shm, e->control, e->epoch, job->op);
 	if (job->read_percent > 0 || traits->seeks)
 		tally_also(&job->tally, OP_READ);
+	if (pace_has_rate(&job->pace)) {
+		tally_serve(&job->tally, job->op);
+		tally_serve(&job->tally, OP_READ);
+	}
 }
 
 bool

@@ -20,6 +20,12 @@ tally_arm(struct tally *t, struct shm_worker *shm, const struct shm_control *con
 }
 
 void
+tally_serve(struct tally *t, enum op_kind op)
+{
+	hist_reset(&t->shm->service[op]);
+}
+
+void
 tally_also(struct tally *t, enum op_kind op)
 {
 	hist_reset(&t->shm->latency[op]);

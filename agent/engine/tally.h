@@ -35,6 +35,9 @@ void tally_arm(
 /* The phase does that operation as well. After tally_arm. */
 void tally_also(struct tally *t, enum op_kind op);
 
+/* That operation has an intended beginning. After tally_arm or tally_also. */
+void tally_serve(struct tally *t, enum op_kind op);
+
 /* What is known with the instant; time_ns 0: no limit. */
 void tally_go(struct tally *t, int64_t start_ns, int64_t warmup_ns, int64_t time_ns);
 
@@ -68,6 +71,19 @@ tally_begin(struct tally *t, int64_t now_ns)
 		tally_first(t, now_ns);
 }
 
+/* One that counts. */
+static inline void
+tally_count(struct tally *t, enum op_kind op, int64_t end_ns, uint64_t bytes)
+{
+	struct shm_worker *s = t->shm;
+
+	hist_bump(&s->bytes, bytes);
+	hist_bump(&s->ops, 1);
+	hist_bump(&s->op_bytes[op], bytes);
+	hist_bump(&s->op_ops[op], 1);
+	t->end_ns = end_ns;
+}
+
 /* It ended; op is one of those that the phase was armed for. */
 static inline void
 tally_end_op(struct tally *t, enum op_kind op, int64_t begin_ns, int64_t end_ns, uint64_t bytes)
@@ -78,12 +94,26 @@ tally_end_op(struct tally *t, enum op_kind op, int64_t begin_ns, int64_t end_ns,
 	atomic_store_explicit(&s->last_ns, end_ns, memory_order_relaxed);
 	if (begin_ns < t->count_from_ns)
 		return;
-	hist_bump(&s->bytes, bytes);
-	hist_bump(&s->ops, 1);
-	hist_bump(&s->op_bytes[op], bytes);
-	hist_bump(&s->op_ops[op], 1);
+	tally_count(t, op, end_ns, bytes);
 	hist_record(&s->latency[op], (uint64_t)(end_ns - begin_ns));
-	t->end_ns = end_ns;
+}
+
+/*
+ * The same with an intended beginning, from which the latency counts; what was counted in the warm-up is judged by the real one.
+ * The time since begin_ns is kept as well.
+ */
+static inline void
+tally_end_due(struct tally *t, enum op_kind op, int64_t due_ns, int64_t begin_ns, int64_t end_ns, uint64_t bytes)
+{
+	struct shm_worker *s = t->shm;
+
+	hist_bump(&s->done, 1);
+	atomic_store_explicit(&s->last_ns, end_ns, memory_order_relaxed);
+	if (begin_ns < t->count_from_ns)
+		return;
+	tally_count(t, op, end_ns, bytes);
+	hist_record(&s->latency[op], (uint64_t)(end_ns - due_ns));
+	hist_record(&s->service[op], (uint64_t)(end_ns - begin_ns));
 }
 
 /* So many operations of the phase that one call ended together: each took that long. */

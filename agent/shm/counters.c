@@ -234,7 +234,9 @@ shm_worker_reset(struct shm_worker *w)
 		atomic_store_explicit(&w->ring[i].bytes, 0, memory_order_relaxed);
 		atomic_store_explicit(&w->ring[i].ops, 0, memory_order_relaxed);
 	}
-	for (size_t i = 0; i < OP_COUNT; i++)
+	for (size_t i = 0; i < OP_COUNT; i++) {
 		reset_latency(&w->latency[i]);
+		reset_latency(&w->service[i]);
+	}
 	atomic_store_explicit(&w->state, SHM_IDLE, memory_order_release);
 }

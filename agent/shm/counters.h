@@ -18,7 +18,7 @@
 #include "proto/model/phase.h"
 
 #define SHM_MAGIC   0x6c6f636b73746570ULL /* "lockstep" */
-#define SHM_VERSION 2
+#define SHM_VERSION 3
 #define SHM_RING    512 /* steps kept per worker: 6.4 s at the finest */
 #define SHM_STEP_NS                                                                                                    \
 	12500000LL /* a worker notes its counters at its first operation's end in each such step since the start */
@@ -28,6 +28,7 @@
 #define SHM_CALLS(X)                                                                                                   \
 	X(NONE, "none")                                                                                                \
 	X(WAIT, "barrier")                                                                                             \
+	X(PACE, "pause")                                                                                               \
 	X(OPEN, "open")                                                                                                \
 	X(PREAD, "pread")                                                                                              \
 	X(PWRITE, "pwrite")                                                                                            \
@@ -113,6 +114,7 @@ struct shm_worker {
 	/* The last step, noted when the worker ends, is the whole at the last operation's end. */
 	_Alignas(LS_CACHE_LINE) struct shm_step ring[SHM_RING];
 	_Alignas(LS_CACHE_LINE) struct hist latency[OP_COUNT]; /* counted operations; untouched pages cost nothing */
+	struct hist service[OP_COUNT]; /* the same from issue, where latency counts from an intended instant */
 };
 
 struct shm_control {

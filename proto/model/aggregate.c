@@ -487,6 +487,30 @@ fill_fairness(struct phase_result *phase)
 	free(rates);
 }
 
+/* The service times of an operation over the nodes that count, where they were kept. */
+static enum ls_rc
+fill_service(
+    const struct phase_result *phase, enum op_kind op, struct op_result *out, struct hist *hist, struct ls_err *err)
+{
+	enum ls_rc rc = LS_OK;
+	bool any = false;
+
+	hist_reset(hist);
+	for (size_t n = 0; n < phase->nodes_count && rc == LS_OK; n++) {
+		const struct op_result *from = by_op_get(&phase->nodes[n].by_op, op);
+
+		if (from == NULL || from->service_ns == NULL || !node_counts(&phase->nodes[n]))
+			continue;
+		any = true;
+		rc = latency_add_to_hist(from->service_ns, hist, err);
+		if (rc != LS_OK)
+			ls_err_wrap(err, "service time of %s of node %s", op_names[op], phase->nodes[n].node);
+	}
+	if (rc == LS_OK && any)
+		out->service_ns = latency_new(hist);
+	return rc;
+}
+
 /* Sums one operation over the nodes that count. */
 static enum ls_rc
 fill_op(struct phase_result *phase, enum op_kind op, struct hist *hist, struct ls_err *err)
@@ -519,7 +543,7 @@ fill_op(struct phase_result *phase, enum op_kind op, struct hist *hist, struct l
 	(*slot)->bytes_per_s = rate.bytes_per_s;
 	(*slot)->ops_per_s = rate.ops_per_s;
 	latency_replace(&(*slot)->latency_ns, hist);
-	return LS_OK;
+	return fill_service(phase, op, *slot, hist, err);
 }
 
 static enum ls_rc

@@ -44,5 +44,8 @@ phase_validate_work(const struct phase *phase, struct ls_err *err)
 
 	if (rc == LS_OK && phase->duplicate > 0)
 		rc = need_blocks(phase, "duplicate", err);
+	if (rc == LS_OK && phase->think > 0 && (phase->rate_ops > 0 || phase->rate_bytes > 0))
+		rc = ls_err_set(err, LS_E_INVALID, "think: %s says when operations begin, there is no pause beside it",
+		    phase->rate_ops > 0 ? "rate_ops" : "rate_bytes");
 	return rc;
 }

@@ -259,6 +259,8 @@ drop_op_buckets(struct by_op *ops)
 
 		if (r != NULL)
 			drop_buckets(&r->latency_ns);
+		if (r != NULL)
+			drop_buckets(r->service_ns);
 	}
 }
 
