@@ -171,11 +171,29 @@ enum set_kind {
 	SET_NODE,
 	SET_SHARED,
 	SET_INTERLEAVED,
-	SET_PRIVATE_DIRS,
-	SET_SHARED_DIR,
+	SET_FILES, /* of metadata phases: private, then in a shared directory */
+	SET_FILES_SHARED,
+	SET_DIRECTORIES,
+	SET_DIRECTORIES_SHARED,
+	SET_SYMLINKS,
+	SET_SYMLINKS_SHARED,
 	SET_TREE,
 	SET_COUNT
 };
+
+/* Hard links are none: they are names of files. */
+static enum set_kind
+named_set_kind(const struct phase *phase)
+{
+	enum op_kind op = phase_kind_info((enum phase_kind)phase->kind)->op;
+	bool shared = phase->dirs == DIRS_SHARED;
+
+	if (op == OP_MKDIR || op == OP_RMDIR)
+		return shared ? SET_DIRECTORIES_SHARED : SET_DIRECTORIES;
+	if (op == OP_SYMLINK)
+		return shared ? SET_SYMLINKS_SHARED : SET_SYMLINKS;
+	return shared ? SET_FILES_SHARED : SET_FILES;
+}
 
 static enum set_kind
 phase_set_kind(const struct phase *phase)
@@ -183,7 +201,7 @@ phase_set_kind(const struct phase *phase)
 	if (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_TREE)
 		return SET_TREE;
 	if (!(phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_DATA))
-		return phase->dirs == DIRS_SHARED ? SET_SHARED_DIR : SET_PRIVATE_DIRS;
+		return named_set_kind(phase);
 	switch ((enum phase_layout)phase->layout) {
 	case LAYOUT_WORKER:
 		return phase->files_per_worker > 1 ? SET_WORKER_MANY : SET_WORKER;

@@ -60,10 +60,16 @@ uint64_t job_phase_workers(const struct job *job, const struct phase *phase);
 /*
  * The most bytes and files that the run has on the volume at any time, all node_count nodes together. Phases share their
  * files: with the same layout, file n is the same file and as large as the largest phase makes it. Files per worker, per
- * node and shared ones have different names and add up; of the metadata phases the largest counts, for private and for
- * shared directories. Sizes are rounded up to 4 KiB blocks. Directories and lockstep's own markers are not counted.
+ * node and shared ones have different names and add up; of the metadata phases the largest counts, for each class of
+ * objects in private and in shared directories. Sizes are rounded up to 4 KiB blocks. Directories and lockstep's own markers are not counted.
  * Saturates at UINT64_MAX. The job is valid.
  */
 void job_footprint(const struct job *job, uint64_t node_count, uint64_t *out_bytes, uint64_t *out_files);
+
+/*
+ * Files, directories and links that the run has removed before phase `index` of that repetition begins, in the phases before it (at least
+ * of this repetition and the one before) and, untimed, in its own preparation. 0 for a phase that makes none. node_count: nodes of the run.
+ */
+uint64_t job_removed_before(const struct job *job, uint64_t node_count, uint64_t repetition, uint64_t index);
 
 #endif

@@ -15,6 +15,9 @@
 /* Files occupy whole blocks. Larger clusters of a file system cannot be known here. */
 #define BLOCK_BYTES 4096
 
+/* Bytes of an attribute for which inodes have room in general (ext4: about 100 of 256). */
+#define XATTR_INLINE 64
+
 const char *const op_names[OP_COUNT + 1] = {
 #define OP(ID, id) [OP_##ID] = #id,
 #include "proto/model/ops.def"
@@ -407,6 +410,22 @@ phase_bytes_once(const struct phase *phase, uint64_t node_count, uint64_t total_
 	return sat_mul(data_files(phase, node_count, total_workers), phase->file_size);
 }
 
+/* What one file or directory of the phase takes. */
+static uint64_t
+object_bytes(const struct phase *phase)
+{
+	enum op_kind op = kinds[phase->kind].op;
+
+	if ((kinds[phase->kind].groups & PHASE_DATA) != 0)
+		return blocks_of(phase->file_size);
+	if (op == OP_MKDIR || op == OP_RMDIR)
+		return BLOCK_BYTES;
+	/* Small attributes lie in the inode. */
+	if ((kinds[phase->kind].groups & PHASE_XATTR) != 0 && phase->xattr_size > XATTR_INLINE)
+		return sat_add(blocks_of(phase->size), blocks_of(phase->xattr_size));
+	return blocks_of(phase->size);
+}
+
 void
 phase_footprint(
     const struct phase *phase, uint64_t node_count, uint64_t total_workers, uint64_t *out_bytes, uint64_t *out_files)
@@ -417,5 +436,5 @@ phase_footprint(
 						   : sat_mul(phase->files, total_workers);
 
 	*out_files = files;
-	*out_bytes = sat_mul(files, blocks_of(data ? phase->file_size : phase->size));
+	*out_bytes = sat_mul(files, object_bytes(phase));
 }

@@ -3,6 +3,7 @@
  */
 #include "proto/model/aggregate_int.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@
 #define GATE_SKEW_SHARE  0.01
 #define GATE_CLOCK_SHARE 0.005
 #define GATE_PHASE_NS    (30 * NS_PER_S)
-#define LATE_SHARE       0.05 /* of the phase: whoever ends so much after the first worker is named */
+#define GATE_REMOVED     10000ULL /* files: enough for the removal to weigh on what comes after it */
+#define LATE_SHARE       0.05     /* of the phase: whoever ends so much after the first worker is named */
 #define NAMES_MAX        5
 
 /* A list of names for a sentence: "a, b and 7 more". */
@@ -95,6 +97,21 @@ warn_start(struct phase_result *phase, int64_t whole)
 		    units_format_duration(whole, b, sizeof(b)));
 }
 
+/* On a used ext4, for one, it is many times slower just after. */
+static void
+warn_after_removal(struct phase_result *phase, const struct job *job)
+{
+	uint64_t removed = job_removed_before(job, phase->nodes_count, phase->repetition, phase->index);
+
+	if (removed < GATE_REMOVED)
+		return;
+	warnings_add(&phase->warnings, &phase->warnings_count,
+	    "this run removed %" PRIu64
+	    " files or directories from the volume before: many file systems create more slowly "
+	    "after a mass delete; compare on a fresh one",
+	    removed);
+}
+
 void
 phase_add_quality_warnings(struct phase_result *phase, const struct job *job, const struct span *span)
 {
@@ -105,6 +122,7 @@ phase_add_quality_warnings(struct phase_result *phase, const struct job *job, co
 		warnings_add(&phase->warnings, &phase->warnings_count,
 		    "start skew is without its uncertainty: what the coordinator knew of the clocks at the start is "
 		    "lost");
+	warn_after_removal(phase, job);
 	if (whole <= 0 || span_is_too_short(span))
 		return;
 	/* without any overlap all active is n/a, and its reason says it */

@@ -164,6 +164,55 @@ test_footprint_is_the_most_at_any_time(void **state)
 	}
 }
 
+struct removal_case {
+	const char *name;
+	struct phase phases[4];
+	uint64_t index, repetition, removed; /* with 3 nodes of 2 workers */
+};
+
+#define OBJECTS(k, n, ...)                                                                                             \
+	{                                                                                                              \
+		.kind = (k), .files = (n), __VA_ARGS__                                                                 \
+	}
+
+static const struct removal_case removal_cases[] = {
+	{ "the first phase", { OBJECTS(PHASE_CREATE, 100, .dirs = 0) }, 0, 0, 0 },
+	{ "after a delete", { OBJECTS(PHASE_UNLINK, 100, .dirs = 0), OBJECTS(PHASE_CREATE, 5, .dirs = 0) }, 1, 0, 600 },
+	{ "deletes elsewhere count, too",
+	    { OBJECTS(PHASE_RMDIR, 100, .dirs = 1), OBJECTS(PHASE_BONNIE_CREATE, 5, .dirs = 0) }, 1, 0, 600 },
+	{ "files that must go before the time",
+	    { OBJECTS(PHASE_CREATE, 100, .dirs = 0), OBJECTS(PHASE_CREATE, 5, .dirs = 0) }, 1, 0, 600 },
+	{ "files that may stay",
+	    { OBJECTS(PHASE_CREATE, 100, .dirs = 0), OBJECTS(PHASE_CREATE, 5, .dirs = 1),
+		OBJECTS(PHASE_MKDIR, 5, .dirs = 0) },
+	    2, 0, 0 },
+	{ "a phase that makes none", { OBJECTS(PHASE_DELETE, 100, .dirs = 0), OBJECTS(PHASE_STAT, 100, .dirs = 0) }, 1,
+	    0, 0 },
+	{ "some left",
+	    { OBJECTS(PHASE_CREATE, 100, .dirs = 0), OBJECTS(PHASE_UNLINK, 30, .dirs = 0),
+		OBJECTS(PHASE_CREATE, 1, .dirs = 0) },
+	    2, 0, 600 },
+	{ "the repetition before", { OBJECTS(PHASE_CREATE, 100, .dirs = 0), OBJECTS(PHASE_UNLINK, 100, .dirs = 0) }, 0,
+	    1, 600 },
+};
+
+static void
+test_what_was_removed_before(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(removal_cases); i++) {
+		struct phase phases[4];
+		struct job job = { .workers = 2, .phases = phases };
+
+		memcpy(phases, removal_cases[i].phases, sizeof(phases));
+		for (size_t k = 0; k < 4 && phases[k].files > 0; k++)
+			job.phases_count++;
+		uint64_t removed = job_removed_before(&job, 3, removal_cases[i].repetition, removal_cases[i].index);
+		if (removed != removal_cases[i].removed)
+			fail_msg("%s: %d", removal_cases[i].name, (int)removed);
+	}
+}
+
 int
 main(void)
 {
@@ -171,6 +220,7 @@ main(void)
 		cmocka_unit_test(test_validation_names_the_place),
 		cmocka_unit_test(test_phase_has_its_own_workers_or_the_jobs),
 		cmocka_unit_test(test_footprint_is_the_most_at_any_time),
+		cmocka_unit_test(test_what_was_removed_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
