@@ -13,14 +13,16 @@
 #include "agent/daemon/allow.h"
 #include "agent/daemon/dispatch.h"
 #include "agent/daemon/facts.h"
+#include "agent/daemon/limits.h"
 #include "agent/daemon/pidfile.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/base/version.h"
 
-#define QUIT_LIMIT_NS (4900 * NS_PER_MS) /* SIGTERM to exit: within 5 s */
-#define QUIT_POLL_NS  (5 * NS_PER_MS)
-#define QUIT_FLUSH_NS (500 * NS_PER_MS) /* for the last results: disk, network, runners that end */
+#define QUIT_LIMIT_NS  (4900 * NS_PER_MS) /* SIGTERM to exit: within 5 s */
+#define LIMITS_LOOK_NS NS_PER_S
+#define QUIT_POLL_NS   (5 * NS_PER_MS)
+#define QUIT_FLUSH_NS  (500 * NS_PER_MS) /* for the last results: disk, network, runners that end */
 
 bool
 agent_send(struct agent *agent, enum msg_type type, const void *body)
@@ -245,6 +247,24 @@ static const struct run_ports run_ports = {
 	.gone = port_gone,
 };
 
+/* While a run goes on: is it still within what this node allows? */
+static void
+on_limits(void *arg)
+{
+	struct agent *agent = arg;
+	struct ls_err why;
+
+	if (!agent->run)
+		return;
+	int64_t ran = ls_mono_now().ns - agent->run_began.ns;
+	if (limits_go_on(agent->config, ran, limits_minute_now(), &why)) {
+		ls_log(LS_LOG_WARN, "run stopped by this node", "run=%s why=\"%s\"", run_id(agent->run), why.text);
+		run_stop(agent->run, why.text);
+		return;
+	}
+	loop_timer_set(agent->limits, LIMITS_LOOK_NS);
+}
+
 enum ls_rc
 agent_begin_run(struct agent *agent, struct msg *assign, struct ls_err *err)
 {
@@ -260,6 +280,9 @@ agent_begin_run(struct agent *agent, struct msg *assign, struct ls_err *err)
 	if (body->job.path && allow_lies_below(body->job.path, agent->config->spool))
 		return ls_err_set(err, LS_E_REFUSED, "%s: the agent's spool (%s) lies below it", body->job.path,
 		    agent->config->spool);
+	enum ls_rc rc = limits_check(agent->config, body, limits_minute_now(), err);
+	if (rc)
+		return rc;
 
 	const struct run_env env = {
 		.loop = agent->loop,
@@ -269,10 +292,13 @@ agent_begin_run(struct agent *agent, struct msg *assign, struct ls_err *err)
 		.ports = &run_ports,
 		.arg = agent,
 	};
-	enum ls_rc rc = run_new(&env, assign, &agent->run, err);
-	if (!rc)
-		ls_log(LS_LOG_INFO, "run begins on this node", "run=%s", run_id(agent->run));
-	return rc;
+	rc = run_new(&env, assign, &agent->run, err);
+	if (rc)
+		return rc;
+	ls_log(LS_LOG_INFO, "run begins on this node", "run=%s", run_id(agent->run));
+	agent->run_began = ls_mono_now();
+	loop_timer_set(agent->limits, LIMITS_LOOK_NS);
+	return LS_OK;
 }
 
 /* --- signals and the end --- */
@@ -432,6 +458,7 @@ agent_new(const struct agent_config *config, struct agent **out, struct ls_err *
 	}
 
 	agent->quit_limit = loop_timer_new(agent->loop, on_quit_limit, agent);
+	agent->limits = loop_timer_new(agent->loop, on_limits, agent);
 	agent->quit_poll = loop_timer_new(agent->loop, on_quit_poll, agent);
 	agent->on_term = loop_signal_new(agent->loop, SIGTERM, on_quit, agent);
 	agent->on_int = loop_signal_new(agent->loop, SIGINT, on_quit, agent);
@@ -482,6 +509,7 @@ agent_free(struct agent *agent)
 	loop_signal_free(agent->on_hup);
 	loop_signal_free(agent->on_int);
 	loop_signal_free(agent->on_term);
+	loop_timer_free(agent->limits);
 	loop_timer_free(agent->quit_poll);
 	loop_timer_free(agent->quit_limit);
 	loop_free(agent->loop);

@@ -38,7 +38,9 @@ struct agent {
 	struct renewal *renewal;
 	struct session *session;
 	struct run *run; /* NULL: idle */
-	size_t held;     /* messages that wait until results before them are on the disk */
+	struct ls_mono run_began;
+	struct loop_timer *limits; /* while a run goes on */
+	size_t held;               /* messages that wait until results before them are on the disk */
 
 	bool quitting;
 	struct loop_timer *quit_limit, *quit_poll;

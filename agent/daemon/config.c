@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/daemon/allow.h"
+#include "agent/daemon/limits.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/base/program.h"
@@ -88,6 +89,9 @@ agent_config_check(const struct agent_config *config, struct ls_err *err)
 		if (why)
 			return ls_err_set(err, LS_E_INVALID, "raw_devices: %s: %s", config->raw_devices[i], why);
 	}
+	rc = limits_config_check(config, err);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < config->allow_count; i++) {
 		const char *why = allow_path_fault(config->allow[i]);
 		if (why)

@@ -213,7 +213,8 @@ ensure_config(const char *path, struct ls_err *err)
 	FILE *f = fopen(path, "we");
 	if (f == NULL)
 		return ls_err_sys(err, errno, "%s: open", path);
-	(void)fputs("# lockstep-agent: see lockstep-agent(8), and the files of the folder with .d behind this name.\n", f);
+	(void)fputs(
+	    "# lockstep-agent: see lockstep-agent(8), and the files of the folder with .d behind this name.\n", f);
 	return fclose(f) == 0 ? LS_OK : ls_err_sys(err, errno, "%s: write", path);
 }
 

@@ -1,0 +1,106 @@
+#include "agent/daemon/limits.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "common/base/units.h"
+
+#define DAY_MINUTES 1440U
+
+struct hours {
+	unsigned from, until; /* minutes of the day; until is not part of it and may lie before from: over midnight */
+};
+
+/* "HH:MM-HH:MM", "24:00" as an end. */
+static bool
+parse_hours(const char *text, struct hours *out)
+{
+	unsigned h1, m1, h2, m2;
+	int used = 0;
+
+	if (sscanf(text, "%2u:%2u-%2u:%2u%n", &h1, &m1, &h2, &m2, &used) != 4 || text[used] != '\0' || used != 11)
+		return false;
+	if (h1 > 23 || m1 > 59 || m2 > 59 || h2 > 24 || (h2 == 24 && m2 > 0))
+		return false;
+	*out = (struct hours){ h1 * 60 + m1, h2 * 60 + m2 };
+	return out->from != out->until;
+}
+
+enum ls_rc
+limits_config_check(const struct agent_config *config, struct ls_err *err)
+{
+	struct hours hours;
+
+	for (size_t i = 0; i < config->quiet_hours_count; i++)
+		if (!parse_hours(config->quiet_hours[i], &hours))
+			return ls_err_set(err, LS_E_INVALID,
+			    "quiet_hours: %s: must be HH:MM-HH:MM, such as 08:00-18:00 or 22:00-02:00",
+			    config->quiet_hours[i]);
+	return LS_OK;
+}
+
+unsigned
+limits_minute_now(void)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (localtime_r(&now, &tm) == NULL)
+		return 0;
+	return (unsigned)(tm.tm_hour * 60 + tm.tm_min);
+}
+
+static const char *
+quiet_at(const struct agent_config *config, unsigned minute)
+{
+	for (size_t i = 0; i < config->quiet_hours_count; i++) {
+		struct hours h;
+
+		if (!parse_hours(config->quiet_hours[i], &h))
+			continue;
+		if (h.from < h.until ? minute >= h.from && minute < h.until : minute >= h.from || minute < h.until)
+			return config->quiet_hours[i];
+	}
+	return NULL;
+}
+
+enum ls_rc
+limits_check(const struct agent_config *config, const struct msg_assign *assign, unsigned minute, struct ls_err *err)
+{
+	const char *quiet = quiet_at(config, minute % DAY_MINUTES);
+	char wants[32], limit[32];
+
+	if (quiet != NULL)
+		return ls_err_set(
+		    err, LS_E_REFUSED, "no runs between %s on this node (quiet_hours of agent.conf)", quiet);
+	if (config->max_bytes > 0 && assign->need_bytes > config->max_bytes)
+		return ls_err_set(err, LS_E_REFUSED,
+		    "the run needs %s on the volume, this node allows %s (max_bytes of agent.conf)",
+		    units_format_size(assign->need_bytes, wants, sizeof(wants)),
+		    units_format_size(config->max_bytes, limit, sizeof(limit)));
+	if (config->max_files > 0 && assign->need_files > config->max_files)
+		return ls_err_set(err, LS_E_REFUSED,
+		    "the run makes %llu files, this node allows %llu (max_files of agent.conf)",
+		    (unsigned long long)assign->need_files, (unsigned long long)config->max_files);
+	if (config->max_workers > 0 && assign->max_workers > config->max_workers)
+		return ls_err_set(err, LS_E_REFUSED,
+		    "the run has %llu workers on this node, which allows %llu (max_workers of agent.conf)",
+		    (unsigned long long)assign->max_workers, (unsigned long long)config->max_workers);
+	return LS_OK;
+}
+
+enum ls_rc
+limits_go_on(const struct agent_config *config, int64_t ran_ns, unsigned minute, struct ls_err *err)
+{
+	const char *quiet = quiet_at(config, minute % DAY_MINUTES);
+	char limit[32];
+
+	if (quiet != NULL)
+		return ls_err_set(
+		    err, LS_E_LIMIT, "no runs between %s on this node (quiet_hours of agent.conf)", quiet);
+	if (config->max_run_time > 0 && ran_ns > config->max_run_time)
+		return ls_err_set(err, LS_E_LIMIT, "the run takes longer than %s (max_run_time of agent.conf)",
+		    units_format_duration(config->max_run_time, limit, sizeof(limit)));
+	return LS_OK;
+}
