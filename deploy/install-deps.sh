@@ -45,6 +45,8 @@ test  command:faketime      faketime           libfaketime             libfaketi
 test  command:nft           nftables           nftables                nftables
 test  command:bon_csv2html  bonnie++           bonnie++                -
 test  command:fio_jsonplus_clat2csv fio        -                       -
+test  command:chromium      chromium           -                       -
+test  command:pdftotext     poppler-utils      -                       -
 test  command:promtool      prometheus         -                       -
 test  python:openpyxl       python3-openpyxl   -                       -
 LIST

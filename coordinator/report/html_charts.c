@@ -194,6 +194,7 @@ struct curve {
 struct curves {
 	struct curve items[MAX_LINES + OP_COUNT + 1];
 	size_t count;
+	size_t of_all; /* the first ones are of all nodes together */
 };
 
 static void
@@ -221,6 +222,7 @@ collect_curves(struct curves *curves, const struct phase_result *phase)
 		if (r != NULL)
 			add_curve(curves, op_names[op], &r->latency_ns);
 	}
+	curves->of_all = curves->count;
 	for (size_t n = 0; n < phase->nodes_count && phase->nodes_count <= MAX_LINES; n++)
 		add_curve(curves, phase->nodes[n].node, phase->nodes[n].latency_ns);
 }
@@ -242,7 +244,8 @@ latency_chart(struct sink *out, const struct phase_result *phase)
 	struct curves curves = { .count = 0 };
 
 	collect_curves(&curves, phase);
-	sink_printf(out, "{\"type\":\"latency\",\"unit\":\"us\",\"labels\":[\"percentile\"");
+	sink_printf(
+	    out, "{\"type\":\"latency\",\"unit\":\"us\",\"ofAll\":%zu,\"labels\":[\"percentile\"", curves.of_all);
 	for (size_t c = 0; c < curves.count; c++) {
 		sink_printf(out, ",");
 		html_json_text(out, curves.items[c].label);

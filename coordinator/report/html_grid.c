@@ -8,6 +8,8 @@
 #include "common/base/units.h"
 #include "coordinator/report/grid_int.h"
 
+enum { WIDTH = 560, HEIGHT = 230, LEFT = 64, RIGHT = 24, TOP = 8, BOTTOM = 24 };
+
 static void
 cell(struct sink *out, double value, double max, size_t phase, bool linked)
 {
@@ -34,6 +36,90 @@ values_of(const struct results *results, const struct report_grid *grid)
 	return values;
 }
 
+/* --- lines: a line for each file size over the record size ----------------------------------------------------------- */
+
+struct plot {
+	const struct report_grid *grid;
+	const struct report_grid_value *values;
+	double scale; /* what a value is divided by */
+	double top;   /* of the axis, in the unit shown */
+};
+
+static double
+place_x(const struct plot *p, size_t record)
+{
+	return LEFT + (WIDTH - LEFT - RIGHT) * (double)record / (double)(p->grid->records.count - 1);
+}
+
+static double
+place_y(const struct plot *p, double value)
+{
+	return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * value / p->top;
+}
+
+/* The stronger the line, the larger the file. */
+static double
+opacity(const struct report_grid *grid, size_t file)
+{
+	return grid->files.count < 2 ? 1 : 0.25 + 0.75 * (double)file / (double)(grid->files.count - 1);
+}
+
+static void
+axes(struct sink *out, const struct plot *p)
+{
+	double power = pow(10, floor(log10(p->top / 4)));
+	double step = p->top / 4 / power > 5 ? 10 * power : p->top / 4 / power > 2 ? 5 * power : 2 * power;
+	size_t every = 1 + (p->grid->records.count - 1) / 8;
+	char text[32];
+
+	for (double y = 0; y <= p->top; y += step)
+		sink_printf(out,
+		    "<line class=grid x1=%d x2=%d y1=%.1f y2=%.1f></line><text text-anchor=end x=%d "
+		    "y=%.1f>%.6g</text>\n",
+		    LEFT, WIDTH - RIGHT, place_y(p, y), place_y(p, y), LEFT - 8, place_y(p, y) + 4, y);
+	for (size_t r = 0; r < p->grid->records.count; r += every)
+		sink_printf(out, "<text text-anchor=middle x=%.1f y=%d>%s</text>\n", place_x(p, r), HEIGHT - 6,
+		    units_format_size(p->grid->records.items[r], text, sizeof(text)));
+}
+
+static void
+line(struct sink *out, const struct plot *p, size_t file)
+{
+	const struct report_grid_value *row = &p->values[file * p->grid->records.count];
+	bool pen = false;
+
+	sink_printf(out, "<path class='series accent' opacity=%.2f d='", opacity(p->grid, file));
+	for (size_t r = 0; r < p->grid->records.count; r++) {
+		if (isfinite(row[r].value))
+			sink_printf(
+			    out, "%s%.1f %.1f", pen ? "L" : "M", place_x(p, r), place_y(p, row[r].value / p->scale));
+		pen = isfinite(row[r].value);
+	}
+	sink_printf(out, "'></path>\n");
+}
+
+static void
+lines(struct sink *out, const struct plot *p, const char *unit)
+{
+	char text[32];
+
+	if (p->grid->records.count < 2 || !(p->top > 0))
+		return;
+	sink_printf(out, "<div><h3>");
+	html_text(out, p->grid->test);
+	sink_printf(out,
+	    " by record size, %s</h3><svg viewBox='0 0 %d %d' role=img aria-label='rates by record size'>\n", unit,
+	    WIDTH, HEIGHT);
+	axes(out, p);
+	for (size_t f = 0; f < p->grid->files.count; f++)
+		line(out, p, f);
+	sink_printf(out, "</svg><div class=legend>file of ");
+	for (size_t f = 0; f < p->grid->files.count; f++)
+		sink_printf(out, "<span class=key style='--c:var(--accent);--o:%.2f'>%s</span>", opacity(p->grid, f),
+		    units_format_size(p->grid->files.items[f], text, sizeof(text)));
+	sink_printf(out, "</div></div>\n");
+}
+
 static void
 table(struct sink *out, const struct results *results, const struct report_grid *grid, size_t cards)
 {
@@ -50,7 +136,7 @@ table(struct sink *out, const struct results *results, const struct report_grid 
 		max = fmax(max, values[i].value);
 		in_bytes = values[i].in_bytes;
 	}
-	sink_printf(out, "<h3>");
+	sink_printf(out, "<div class=surfaces><div><h3>");
 	html_text(out, grid->test);
 	sink_printf(out, ", %s</h3><div class=scroll><table class=heat><tr><th>file by record</th>",
 	    in_bytes ? "MiB/s" : "op/s");
@@ -66,7 +152,10 @@ table(struct sink *out, const struct results *results, const struct report_grid 
 		if (i % columns == columns - 1)
 			sink_printf(out, "</tr>\n");
 	}
-	sink_printf(out, "</table></div>\n");
+	sink_printf(out, "</table></div></div>\n");
+	lines(out, &(struct plot){ grid, values, in_bytes ? HTML_MIB : 1, 1.05 * (in_bytes ? max / HTML_MIB : max) },
+	    in_bytes ? "MiB/s" : "op/s");
+	sink_printf(out, "</div>\n");
 	free(values);
 }
 
@@ -83,7 +172,8 @@ html_grids(struct sink *out, const struct results *results, size_t cards)
 			if (!any)
 				sink_printf(out,
 				    "<section class=card><h2>By file size and record size</h2>\n"
-				    "<p class=soft>all machines together; the darker, the faster</p>\n");
+				    "<p class=soft>all machines together; the stronger the colour of a cell, the "
+				    "faster; that of a line, the larger the file</p>\n");
 			any = true;
 			table(out, results, &grid, cards);
 		}

@@ -115,8 +115,11 @@ head(struct sink *out, const struct results *results)
 	}
 	sink_printf(out, "<dl class=facts>\n");
 	label_facts(out, run);
-	snprintf(text, sizeof(text), "%.40s, took %s", run->started_at == NULL ? "n/a" : run->started_at,
-	    text_duration(run->duration_ns, took, sizeof(took)));
+	text_duration(run->duration_ns, took, sizeof(took));
+	if (run->started_at != NULL && strlen(run->started_at) >= strlen("2026-11-30T15:04:05Z"))
+		snprintf(text, sizeof(text), "%.10s %.8s UTC, took %s", run->started_at, run->started_at + 11, took);
+	else
+		snprintf(text, sizeof(text), "%.40s, took %s", run->started_at == NULL ? "n/a" : run->started_at, took);
 	fact(out, "started", text);
 	snprintf(text, sizeof(text), "%zu", results->nodes_count);
 	fact(out, "machines", text);

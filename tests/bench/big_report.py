@@ -10,12 +10,15 @@ import copy
 import json
 import os
 import random
+import re
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def multiplied(nodes, samples, phases):
@@ -65,6 +68,25 @@ def cost(build, path, name):
     return os.times().elapsed - before.elapsed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
+def opened(build, folder, path):
+    """Milliseconds from the start of loading until a browser has laid the page out and drawn its first charts, as the page itself sees it."""
+    page = os.path.join(folder, "page.html")
+    subprocess.run([os.path.join(build, "bin", "lockstep"), "report", "--format", "html", "--output", page, path], check=True)
+    with open(page, "a", encoding="utf-8") as f:
+        f.write("<script>document.body.offsetHeight; document.title = 'opened ' + performance.now() + ' ms';</script>")
+    times = []
+    for i in range(3):
+        done = subprocess.run(
+            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+             "--disable-component-update", "--disable-sync", f"--user-data-dir={folder}/profile{i}", "--timeout=20000", "--dump-dom",
+             f"file://{page}"], capture_output=True, text=True)
+        found = re.search(r"<title>opened (\S+) ms</title>", done.stdout)
+        if found is None:
+            return None, os.path.getsize(page)
+        times.append(float(found[1]))
+    return statistics.median(times), os.path.getsize(page)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=2000)
@@ -84,6 +106,9 @@ def main():
             runs = [cost(args.build, path, name) for _ in range(5)]
             print(f"{name:14}" + "".join(f"{statistics.median(r[i] for r in runs):8.2f}" for i in range(2)) +
                   f"{max(r[2] for r in runs):8.0f}")
+        if BROWSER and "html" in args.formats:
+            took, size = opened(args.build, folder, path)
+            print(f"page of {size / 1e6:.1f} MB open in Chromium after " + ("?" if took is None else f"{took:.0f} ms"))
 
 
 if __name__ == "__main__":

@@ -198,24 +198,6 @@ def test_a_form_that_is_not_known_is_named():
     assert run.returncode == 2 and '"pdf" is not known; formats: text, markdown, html, csv, json' in run.stderr
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
-def test_page_works_in_a_browser(tmp_path):
-    page = tmp_path / "page.html"
-    assert lockstep("report", "--format", "html", "--output", str(page), document("charts")).returncode == 0
-    run = subprocess.run(
-        [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile", "--enable-logging=stderr",
-         "--virtual-time-budget=5000", "--window-size=1200,9000", "--dump-dom", page.as_uri()],
-        capture_output=True, text=True, timeout=120)
-    assert run.returncode == 0
-    assert [line for line in run.stderr.splitlines() if "CONSOLE" in line] == []
-    charts = run.stdout.count('class="chart"')
-    assert charts == 2
-    assert run.stdout.count("<canvas") + run.stdout.count('class="series"') >= charts
-
-
 STUDY = os.path.join(os.environ.get("LOCKSTEP_SHARED", os.path.join(ROOT, "..", "shared")), "seeds",
                      "ltc-iozone-ext2-ext3-jfs-reiserfs.txt")
 TITLES = {"writer": "write", "re-writer": "rewrite", "reader": "read", "re-reader": "reread", "random read": "random-read",

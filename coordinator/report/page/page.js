@@ -17,6 +17,13 @@ function color(i) {
 	return list[i % list.length];
 }
 
+/* Of line number i from 0. A node has the same colour in all charts, all of them together that of the text. */
+function lineColor(chart, i) {
+	if (chart.ofAll === 1)
+		return i === 0 ? variable("--text") : color(i - 1);
+	return color(i);
+}
+
 function variable(name) {
 	return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
@@ -59,7 +66,7 @@ function esc(text) {
 function legend(chart, values, x) {
 	var html = x === null ? "" : "<b>" + esc(xText(chart, x)) + "</b> ";
 	for (var i = 1; i < chart.labels.length; i++) {
-		html += "<span class=key style='--c:" + color(i - 1) + "'>" + esc(chart.labels[i]) +
+		html += "<span class=key style='--c:" + lineColor(chart, i - 1) + "'>" + esc(chart.labels[i]) +
 		    (values && values[i] !== null && values[i] !== undefined ? " <b>" + yText(chart, values[i]) + "</b>" : "") + "</span>";
 	}
 	return html;
@@ -72,7 +79,7 @@ function latencyTicks() {
 function drawDygraph(el, chart, key) {
 	var colors = [];
 	for (var i = 1; i < chart.labels.length; i++)
-		colors.push(color(i - 1));
+		colors.push(lineColor(chart, i - 1));
 	var options = {
 		labels: chart.labels, colors: colors, strokeWidth: 1.6, animatedZooms: false, connectSeparatedPoints: false,
 		gridLineColor: variable("--grid"), axisLineColor: variable("--line"), axisLabelFontSize: 11, legend: "never",
@@ -138,7 +145,7 @@ function drawSvg(el, chart, key) {
 			path += (pen ? "L" : "M") + px(r[0]).toFixed(1) + " " + py(r[i]).toFixed(1);
 			pen = true;
 		});
-		svg += "<path class=series stroke='" + color(i - 1) + "' d='" + path + "'></path>";
+		svg += "<path class=series stroke='" + lineColor(chart, i - 1) + "' d='" + path + "'></path>";
 	}
 	el.innerHTML = svg + "</svg>";
 	return null;
@@ -175,6 +182,7 @@ if (window.IntersectionObserver) {
 /* Paper is narrower than most screens, and a canvas drawn now would come too late: lines of SVG it is. */
 window.addEventListener("beforeprint", function () {
 	printing = true;
+	document.querySelectorAll(".warnings details").forEach(function (el) { el.open = true; });
 	charts.forEach(function (el) {
 		el.style.width = "620px";
 		draw(el);
