@@ -250,6 +250,13 @@ test: deps-test ## everything: lints, unit tests (also under ASan and UBSan), fu
 	@$(MAKE) --no-print-directory BUILD=build-asan $(ASAN_FLAGS) unit fuzz
 	@tests/run.py --build $(BUILD) --sanitized build-asan
 
+.PHONY: test-faults test-faults-random
+FAULT_ARGS ?=
+test-faults: all tools ## the whole fault matrix: who is hit, by what, in which state of a run (FAULT_ARGS: --only agent:kill:*)
+	LOCKSTEP_BUILD=$(BUILD) /usr/bin/python3 tests/support/faultmatrix.py $(FAULT_ARGS)
+test-faults-random: all tools ## cells of it at random, until interrupted; prints its seed (FAULT_ARGS: --seed N --cells N)
+	LOCKSTEP_BUILD=$(BUILD) /usr/bin/python3 tests/support/faultmatrix.py --random $(FAULT_ARGS)
+
 bench: all tools ## benchmarks; nothing in the tests depends on time
 	tests/bench/run.sh $(BUILD)
 

@@ -139,6 +139,9 @@ disk_done(void *arg)
 	struct disk_job *job = arg;
 	struct spool *spool = job->spool;
 
+	/* What could not be emptied is emptied when the next result is done with. */
+	if (job->rc && !job->text)
+		spool->dirty = true;
 	if (job->rc)
 		ls_log(
 		    LS_LOG_ERROR, "the spool's disk failed; results are kept in memory", "error=\"%s\"", job->err.text);

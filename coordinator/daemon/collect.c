@@ -5,6 +5,7 @@
 
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "coordinator/daemon/insist.h"
 #include "coordinator/daemon/run.h"
 #include "coordinator/daemon/store/records.h"
 
@@ -98,12 +99,28 @@ look_into(struct store *store, struct piece *p)
 	field_struct_fini(&node_result_desc, &result);
 }
 
+/* The parts of a batch, as the store wants them. */
+struct part_list {
+	struct store_part *parts;
+	size_t count;
+};
+
+static enum ls_rc
+put_parts(struct store *store, void *arg, struct ls_err *err)
+{
+	struct part_list *list = arg;
+
+	return store_put_parts(store, list->parts, list->count, err);
+}
+
 static void
 batch_work(void *arg)
 {
 	struct batch *b = arg;
-	struct store *store = b->collector->daemon->store;
+	struct daemon *d = b->collector->daemon;
+	struct store *store = d->store;
 	struct store_part *parts = ls_calloc(b->count, sizeof(*parts));
+	struct part_list list = { parts, b->count };
 
 	for (size_t i = 0; i < b->count; i++) {
 		struct piece *p = &b->pieces[i];
@@ -119,7 +136,7 @@ batch_work(void *arg)
 			.data = p->data,
 		};
 	}
-	b->rc = store_put_parts(store, parts, b->count, &b->err);
+	b->rc = insist_do(d->insist, store, put_parts, &list, &b->err);
 	for (size_t i = 0; i < b->count; i++) {
 		b->pieces[i].stored = parts[i];
 		if (b->rc == LS_OK && parts[i].complete)

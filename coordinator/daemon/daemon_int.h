@@ -13,6 +13,7 @@
 
 struct certs;
 struct collector;
+struct insist;
 struct history;
 
 struct daemon {
@@ -25,6 +26,7 @@ struct daemon {
 	/* Each offload thread has its own store: results and states are never behind an export. */
 	struct offload *writer, *reader;
 	struct store *store, *store_reader;
+	struct insist *insist; /* what is written to the store waits for better times */
 
 	struct registry registry;
 	struct session *sessions; /* list */

@@ -88,6 +88,7 @@ struct run {
 	struct session **watchers;
 	size_t watcher_count;
 	bool watched_end; /* the end was told */
+	bool store_told;  /* that writes to the store wait */
 	bool wait_told;   /* in this stage: who lets the others wait */
 
 	size_t pending;       /* writes and reads under way that point here */

@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/base/units.h"
+#include "coordinator/daemon/insist.h"
 #include "coordinator/daemon/progress.h"
 #include "coordinator/daemon/run_int.h"
 #include "coordinator/daemon/watch.h"
@@ -528,6 +529,18 @@ run_act_collect(struct run *run)
 	run_check_results(run);
 }
 
+/* Results that wait for a full disk are no reason to fail: the nodes are idle meanwhile, and an operator can abort. */
+static bool
+store_waits(struct run *run)
+{
+	char why[1024];
+
+	if (run->stage != STAGE_COLLECTING || !insist_waits(run->daemon->insist, why, sizeof(why)))
+		return false;
+	run_set_deadline(run, COLLECT_WAIT_NS);
+	return true;
+}
+
 void
 run_act_next(struct run *run)
 {
@@ -650,6 +663,8 @@ run_on_deadline_phase(struct run *run)
 		look_at_running(run);
 		return;
 	}
+	if (store_waits(run))
+		return;
 	if (run->stage == STAGE_VOIDING && run->interrupted) {
 		run_raise(run, EV_ALL_VOIDED);
 		return;

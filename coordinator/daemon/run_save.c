@@ -5,6 +5,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "coordinator/daemon/assemble.h"
+#include "coordinator/daemon/insist.h"
 #include "coordinator/daemon/run_int.h"
 #include "coordinator/daemon/watch.h"
 #include "proto/codec/json.h"
@@ -102,13 +103,21 @@ make_line(struct run *run, uint64_t phase, uint64_t repetition)
 
 /* --- rows ------------------------------------------------------------------------------------------------------------------ */
 
+static enum ls_rc
+save_once(struct store *store, void *arg, struct ls_err *err)
+{
+	const struct save_job *job = arg;
+
+	return store_save(store, &job->row, job->attempt.run != NULL ? &job->attempt : NULL,
+	    job->phase.run != NULL ? &job->phase : NULL, err);
+}
+
 static void
 save_work(void *arg)
 {
 	struct save_job *job = arg;
 
-	job->rc = store_save(job->daemon->store, &job->row, job->attempt.run != NULL ? &job->attempt : NULL,
-	    job->phase.run != NULL ? &job->phase : NULL, &job->err);
+	job->rc = insist_do(job->daemon->insist, job->daemon->store, save_once, job, &job->err);
 }
 
 static void

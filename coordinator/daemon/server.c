@@ -13,6 +13,7 @@
 #include "coordinator/daemon/certs.h"
 #include "coordinator/daemon/collect.h"
 #include "coordinator/daemon/history.h"
+#include "coordinator/daemon/insist.h"
 #include "coordinator/daemon/run.h"
 #include "coordinator/daemon/session.h"
 
@@ -152,6 +153,7 @@ open_store(struct daemon *d, struct ls_err *err)
 
 	if (rc == LS_OK)
 		rc = store_open(d->config->store, STORE_READER, &d->store_reader, err);
+	d->insist = insist_new();
 	if (rc == LS_OK)
 		rc = offload_new(d->loop, "store-write", &d->writer, err);
 	if (rc == LS_OK)
@@ -198,9 +200,12 @@ server_close(struct daemon *d)
 	listener_free(d->unix_listener);
 	session_end_all(d);
 
-	/* What was submitted is written; what is done then finds d->stopping and begins nothing. */
+	/* What was submitted is written if it can be; what is done then finds d->stopping and begins nothing. */
+	if (d->insist != NULL)
+		insist_give_up(d->insist);
 	offload_free(d->writer);
 	offload_free(d->reader);
+	insist_free(d->insist);
 	run_free_all(d);
 	history_free(d->history);
 	collector_free(d->collector);

@@ -7,6 +7,7 @@
 
 #include "common/base/mem.h"
 #include "common/base/units.h"
+#include "coordinator/daemon/insist.h"
 #include "coordinator/daemon/operator.h"
 #include "coordinator/daemon/progress.h"
 
@@ -156,7 +157,8 @@ watch_tell_one(struct run *run, struct session *s, const char *text)
 void
 watch_pace(struct run *run)
 {
-	bool live = run->watcher_count > 0 && run->stage >= STAGE_ASSIGNING && run->stage <= STAGE_RESUMING;
+	bool busy = run->stage >= STAGE_ASSIGNING && run->stage <= STAGE_RESUMING;
+	bool live = run->watcher_count > 0 && (busy || (run->stage == STAGE_ENDED && run->pending > 0));
 
 	if (!live)
 		loop_timer_cancel(run->live);
@@ -211,6 +213,25 @@ tell_waiting(struct run *run)
 	watch_tell(run, line);
 }
 
+/* Once when writes to the store begin to wait, once when they go on. */
+static void
+tell_store(struct run *run)
+{
+	char why[1024], line[1200];
+
+	if (insist_waits(run->daemon->insist, why, sizeof(why)) == run->store_told)
+		return;
+	run->store_told = !run->store_told;
+	if (!run->store_told) {
+		watch_tell(run, "the store can be written again");
+		return;
+	}
+	snprintf(
+	    line, sizeof(line), "waiting for the coordinator's store, tried again until it can be written: %s", why);
+	run_warn(run, "the coordinator's store could not be written for a time: %s", why);
+	watch_tell(run, line);
+}
+
 void
 watch_tick(void *arg)
 {
@@ -218,6 +239,7 @@ watch_tick(void *arg)
 
 	tell(run, NULL, NULL, true);
 	tell_waiting(run);
+	tell_store(run);
 	watch_pace(run);
 }
 

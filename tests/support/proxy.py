@@ -1,16 +1,22 @@
-"""A TCP proxy on loopback that delays what passes, apart for each direction. Runs in a thread of its own."""
+"""A TCP proxy on loopback that delays what passes, apart for each direction, or ends connections. Runs in a thread of its own."""
 import asyncio
 import random
+import socket
+import struct
 import threading
 
 
 class DelayProxy:
-    """delays: (low, high) seconds from agent to coordinator and back; each chunk is held for a random time in between, in order."""
+    """
+    up, down: (low, high) seconds from agent to coordinator and back; each chunk is held for a random time in between, in order. Both can
+    be set anew at any time. pick(direction, data): the delay of one chunk in seconds, or None for the usual one.
+    """
 
-    def __init__(self, target, up=(0.0, 0.0), down=(0.0, 0.0), seed=1):
+    def __init__(self, target, up=(0.0, 0.0), down=(0.0, 0.0), seed=1, pick=None):
         host, port = target.rsplit(":", 1)
         self.target = (host, int(port))
-        self.up, self.down = up, down
+        self.up, self.down, self.pick = up, down, pick
+        self.writers = set()
         self.random = random.Random(seed)
         self.loop = asyncio.new_event_loop()
         self.ready = threading.Event()
@@ -29,9 +35,28 @@ class DelayProxy:
         except OSError:
             writer.close()
             return
-        await asyncio.gather(self.pass_on(reader, far_writer, self.up), self.pass_on(far_reader, writer, self.down))
+        ends = {writer, far_writer}
+        self.writers |= ends
+        await asyncio.gather(self.pass_on(reader, far_writer, "up"), self.pass_on(far_reader, writer, "down"))
+        self.writers -= ends
 
-    async def pass_on(self, reader, writer, delay):
+    def reset(self):
+        """Both sides of each connection get a reset (RST), as from a firewall that forgot it."""
+        done = threading.Event()
+
+        def abort():
+            for writer in self.writers:
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                writer.transport.abort()
+            done.set()
+        self.loop.call_soon_threadsafe(abort)
+        done.wait(5)
+
+    def delay_of(self, direction, data):
+        chosen = self.pick(direction, data) if self.pick and data else None
+        return self.random.uniform(*getattr(self, direction)) if chosen is None else chosen
+
+    async def pass_on(self, reader, writer, direction):
         queue = asyncio.Queue()
 
         async def send():
@@ -48,7 +73,7 @@ class DelayProxy:
         try:
             while True:
                 data = await reader.read(65536)
-                last = max(last, self.loop.time() + self.random.uniform(*delay))
+                last = max(last, self.loop.time() + self.delay_of(direction, data))
                 queue.put_nowait((last, data or None))
                 if not data:
                     break
@@ -62,5 +87,14 @@ class DelayProxy:
         return self
 
     def __exit__(self, kind, value, trace):
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        async def end():
+            self.server.close()
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            self.loop.stop()
+        asyncio.run_coroutine_threadsafe(end(), self.loop)
         self.thread.join(5)
+        if not self.thread.is_alive():
+            self.loop.close()

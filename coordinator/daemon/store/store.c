@@ -85,9 +85,23 @@ static const char *const sql_texts[SQL_COUNT] = {
 			" ORDER BY added_ns DESC, id DESC",
 };
 
+bool
+store_may_recover(const struct store *s)
+{
+	return s->may_recover;
+}
+
 enum ls_rc
 store_fail(struct store *s, const char *what, struct ls_err *err)
 {
+	/* CANTOPEN: the journal's file cannot be made on a disk that is full or read-only. */
+	static const int passing[] = { SQLITE_FULL, SQLITE_IOERR, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_BUSY,
+		SQLITE_LOCKED };
+	int code = sqlite3_errcode(s->db) & 0xff;
+
+	s->may_recover = false;
+	for (size_t i = 0; i < ARRAY_LEN(passing); i++)
+		s->may_recover = s->may_recover || passing[i] == code;
 	return ls_err_set(err, LS_E_STORE, "store %s: %s: %s", s->path, what, sqlite3_errmsg(s->db));
 }
 

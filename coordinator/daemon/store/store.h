@@ -68,6 +68,12 @@ struct store_phase {
 	char *spec, *note;
 };
 
+/*
+ * After LS_E_STORE from this store: may another attempt do better? So it is when the disk is full, read-only or gives errors, or when
+ * another process locks the database.
+ */
+bool store_may_recover(const struct store *store);
+
 /* Free what a row owns, not the row itself. */
 void store_run_fini(struct store_run *run);
 void store_attempt_fini(struct store_attempt *attempt);
