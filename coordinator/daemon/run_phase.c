@@ -362,6 +362,9 @@ run_act_commit(struct run *run)
 	run->progress_at = run->barrier.start;
 	run_set_deadline(run, LOOK_NS);
 
+	run->warnings_changed =
+	    true; /* the clocks go with them: a restarted coordinator must know what the start rests on */
+
 	/* Not waited for: a crash before this is on the disk makes the attempt void, and its data are not used. */
 	run_save(run);
 	snprintf(line, sizeof(line), "%s: phase %llu of %llu begins", phase_title(run_phase(run)),
@@ -385,7 +388,7 @@ run_on_clock(struct run *run, size_t i)
 	struct member *m = &run->members[i];
 	struct clock_estimate e;
 
-	if (!run->committed || !m->used_known)
+	if (!run->committed || !m->used_known || run->barrier.start.ns == 0) /* 0: from before a restart */
 		return;
 	if (clockfit_estimate(&m->node->clock.fit, run->barrier.start, &e) == LS_OK &&
 	    e.uncertainty_ns < m->better.uncertainty_ns)

@@ -34,7 +34,8 @@ resume_event(const struct store_run *row)
 }
 
 static enum ls_rc
-read_texts(struct run *run, const struct store_run *row, struct run_members *members, struct ls_err *err)
+read_texts(struct run *run, const struct store_run *row, struct run_members *members, struct run_notes *out_notes,
+    struct ls_err *err)
 {
 	struct run_notes notes;
 	struct job job;
@@ -51,6 +52,9 @@ read_texts(struct run *run, const struct store_run *row, struct run_members *mem
 		return rc;
 	run->warnings = notes.warnings;
 	run->warning_count = notes.warnings_count;
+	notes.warnings = NULL;
+	notes.warnings_count = 0;
+	*out_notes = notes;
 	return record_decode(&run_members_desc, row->nodes, "stored nodes", members, err);
 }
 
@@ -76,6 +80,27 @@ adopt_members(struct run *run, struct run_members *members, struct ls_err *err)
 		m->node->member = i;
 	}
 	return LS_OK;
+}
+
+/*
+ * The clocks by which the nodes were told the instant of the phase that is under way. Their workers' times are relative to that instant,
+ * so that the start skew stays known with the uncertainty of then.
+ */
+static void
+recover_clocks(struct run *run, const struct run_notes *notes)
+{
+	for (size_t i = 0; i < run->member_count && notes->clocks_count == run->member_count; i++) {
+		const struct phase_clock *c = &notes->clocks[i];
+		struct member *m = &run->members[i];
+
+		if (c->offset_ns == LS_UNKNOWN_I64 || c->uncertainty_ns == LS_UNKNOWN_I64)
+			continue;
+		m->used = (struct clock_estimate){
+			.offset_ns = c->offset_ns, .uncertainty_ns = c->uncertainty_ns, .drift_ppb = LS_UNKNOWN_I64
+		};
+		m->better = m->used;
+		m->used_known = true;
+	}
 }
 
 static void
@@ -164,20 +189,24 @@ restore_one(struct daemon *d, const struct store_run *row)
 {
 	struct run *run = run_new(d, row->id);
 	struct run_members members = { 0 };
+	struct run_notes notes = { 0 };
 	struct ls_err err = { 0 };
 	enum ls_rc rc;
 
 	run_add(d, run);
-	rc = read_texts(run, row, &members, &err);
+	rc = read_texts(run, row, &members, &notes, &err);
 	if (rc == LS_OK && (row->phase >= run->job.phases_count || row->repetition >= run->job.repeat))
 		rc = ls_err_set(&err, LS_E_STORE, "its row names a phase that the job does not have");
 	if (rc == LS_OK && row->state != RUN_QUEUED)
 		rc = adopt_members(run, &members, &err);
 	if (rc == LS_OK)
 		recover_place(run, row);
+	if (rc == LS_OK && row->phase_committed)
+		recover_clocks(run, &notes);
 	if (rc == LS_OK && row->state != RUN_QUEUED)
 		rc = recover_results(run, &err);
 	field_struct_fini(&run_members_desc, &members);
+	field_struct_fini(&run_notes_desc, &notes);
 	if (rc != LS_OK)
 		give_up(run, &err);
 	else if (row->state != RUN_QUEUED && run->member_count > 0)

@@ -157,8 +157,23 @@ static char *
 encode_warnings(const struct run *run)
 {
 	struct run_notes notes = { .warnings = run->warnings, .warnings_count = run->warning_count };
+	char *text;
 
-	return json_encode_struct(&run_notes_desc, &notes, false, NULL);
+	if (run->committed) {
+		notes.clocks_count = run->member_count;
+		notes.clocks = ls_calloc(run->member_count + 1, sizeof(*notes.clocks));
+	}
+	for (size_t i = 0; i < notes.clocks_count; i++) {
+		const struct member *m = &run->members[i];
+
+		notes.clocks[i] = (struct phase_clock){ .node = m->record.info.name, /* borrowed */
+			.workers = m->workers,
+			.offset_ns = m->used_known ? m->used.offset_ns : LS_UNKNOWN_I64,
+			.uncertainty_ns = m->used_known ? m->used.uncertainty_ns : LS_UNKNOWN_I64 };
+	}
+	text = json_encode_struct(&run_notes_desc, &notes, false, NULL);
+	free(notes.clocks);
+	return text;
 }
 
 static struct store_run

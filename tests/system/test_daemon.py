@@ -518,6 +518,8 @@ def test_restart_in_a_phase_takes_results_from_the_spool_and_goes_on(daemon, how
     assert end[-1]["outcome"] == "ok"
     doc = daemon.export(run)
     assert [p["state"] for p in doc["phases"]] == ["done", "done"] and doc["phases"][0]["aggregate"]["bytes"] == 3 << 20
+    for phase in doc["phases"]:
+        assert phase["start_skew_ns"] is not None and phase["start_skew_uncertainty_ns"] > 0, "the clocks of the start are known after a restart"
     assert any("restarted" in w for w in doc["run"]["warnings"])
     operator.close()
 
