@@ -143,6 +143,16 @@ $(BUILD)/obj/gen/page.o: $(BUILD)/gen/page.c
 	$(call say,CC $<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 $(call lib,coordinator/report): $(BUILD)/obj/gen/page.o
 
+# The web pages of lockstepd, as text within the program.
+WEB := coordinator/daemon/web
+$(BUILD)/gen/web.c: $(WEB)/embed.sh $(WEB)/index.html $(WEB)/app.css $(WEB)/app.js
+	@mkdir -p $(@D)
+	$(call say,GEN $@)sh $^ > $@.tmp && mv $@.tmp $@
+$(BUILD)/obj/gen/web.o: $(BUILD)/gen/web.c
+	@mkdir -p $(@D)
+	$(call say,CC $<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(call lib,coordinator/daemon): $(BUILD)/obj/gen/web.o
+
 # --- unit tests ------------------------------------------------------------------------------------------------------
 # tests/unit/<folder>/test_x.c becomes $(BUILD)/tests/<folder>/test_x and links that folder's library and what it may use.
 

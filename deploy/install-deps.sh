@@ -48,6 +48,7 @@ test  command:fio_jsonplus_clat2csv fio        -                       -
 test  command:chromium      chromium           -                       -
 test  command:pdftotext     poppler-utils      -                       -
 test  command:promtool      prometheus         -                       -
+test  command:curl          curl               curl                    curl
 test  python:openpyxl       python3-openpyxl   -                       -
 LIST
 }

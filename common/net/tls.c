@@ -127,6 +127,8 @@ load_files(const struct tls_ctx *ctx, SSL_CTX *ssl_ctx, struct ls_err *err)
 		return LS_E_TLS;
 	if (SSL_CTX_use_certificate_chain_file(ssl_ctx, ctx->cert) != 1)
 		return file_error(err, "certificate", ctx->cert);
+	if (ctx->side == TLS_WEB) /* browsers offer only certificates of these */
+		SSL_CTX_set_client_CA_list(ssl_ctx, SSL_load_client_CA_file(ctx->ca));
 	if (SSL_CTX_check_private_key(ssl_ctx) != 1) {
 		ERR_clear_error();
 		return ls_err_set(
@@ -201,7 +203,8 @@ configure(struct tls_ctx *ctx, SSL_CTX *ssl_ctx)
 	if (SSL_CTX_set_min_proto_version(ssl_ctx, TLS1_3_VERSION) != 1 ||
 	    SSL_CTX_set_max_proto_version(ssl_ctx, TLS1_3_VERSION) != 1)
 		return false;
-	SSL_CTX_set_verify(ssl_ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	SSL_CTX_set_verify(
+	    ssl_ctx, SSL_VERIFY_PEER | (ctx->side == TLS_WEB ? 0 : SSL_VERIFY_FAIL_IF_NO_PEER_CERT), NULL);
 	/* Tickets cost a third of a handshake and nothing here resumes sessions. */
 	if (SSL_CTX_set_num_tickets(ssl_ctx, 0) != 1)
 		return false;
@@ -220,7 +223,7 @@ configure(struct tls_ctx *ctx, SSL_CTX *ssl_ctx)
 static enum ls_rc
 build(struct tls_ctx *ctx, SSL_CTX **out, struct ls_err *err)
 {
-	SSL_CTX *ssl_ctx = SSL_CTX_new(ctx->side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
+	SSL_CTX *ssl_ctx = SSL_CTX_new(ctx->side == TLS_CLIENT ? TLS_client_method() : TLS_server_method());
 
 	if (ssl_ctx == NULL || !configure(ctx, ssl_ctx)) {
 		SSL_CTX_free(ssl_ctx);
@@ -348,10 +351,10 @@ tls_ctx_new_ssl(struct tls_ctx *ctx)
 
 	if (ssl == NULL)
 		return NULL;
-	if (ctx->side == TLS_SERVER)
-		SSL_set_accept_state(ssl);
-	else
+	if (ctx->side == TLS_CLIENT)
 		SSL_set_connect_state(ssl);
+	else
+		SSL_set_accept_state(ssl);
 	return ssl;
 }
 
@@ -362,13 +365,18 @@ tls_ctx_check_peer(const struct tls_ctx *ctx, SSL *ssl, struct identity *out, st
 	unsigned alpn_len;
 	X509 *cert = SSL_get0_peer_certificate(ssl);
 
+	if (ctx->side == TLS_WEB && cert == NULL) {
+		*out = (struct identity){ .role = ROLE_NONE };
+		return LS_OK;
+	}
 	SSL_get0_alpn_selected(ssl, &alpn, &alpn_len);
 	if (ctx->root != NULL && alpn_len + 1 == ctx->stranger_wire_len &&
 	    memcmp(alpn, ctx->stranger_wire + 1, alpn_len) == 0) {
 		*out = (struct identity){ .role = ROLE_NONE };
 		return LS_OK;
 	}
-	if (alpn_len + 1 != ctx->alpn_wire_len || memcmp(alpn, ctx->alpn_wire + 1, alpn_len) != 0)
+	if (ctx->side != TLS_WEB &&
+	    (alpn_len + 1 != ctx->alpn_wire_len || memcmp(alpn, ctx->alpn_wire + 1, alpn_len) != 0))
 		return ls_err_set(err, LS_E_TLS, "no common protocol: the peer does not offer %s", ctx->alpn);
 	if (cert == NULL || SSL_get_verify_result(ssl) != X509_V_OK)
 		return ls_err_set(err, LS_E_TLS, "the peer has no valid certificate");

@@ -15,6 +15,7 @@ struct tls_ctx;
 enum tls_side {
 	TLS_SERVER = 0,
 	TLS_CLIENT,
+	TLS_WEB, /* a server for browsers: the client may do without a certificate and without ALPN */
 };
 
 struct tls_files {
@@ -26,7 +27,7 @@ struct tls_files {
 
 /*
  * TLS 1.3 only, peer certificate required and verified against ca, no session tickets, the given ALPN protocol required on
- * both sides. files are read here (again by tls_ctx_reload). Errors: LS_E_TLS, the sentence names the file.
+ * both sides; TLS_WEB as said there. files are read here (again by tls_ctx_reload). Errors: LS_E_TLS, the sentence names the file.
  */
 enum ls_rc tls_ctx_new(enum tls_side side, const struct tls_files *files, const char *alpn, struct tls_ctx **out,
     struct ls_err *err) LS_MUST_CHECK;

@@ -11,6 +11,7 @@
 #include "common/pki/pki.h"
 #include "common/pki/pki_enroll.h"
 #include "coordinator/daemon/session.h"
+#include "coordinator/daemon/web.h"
 #include "proto/codec/msg.h"
 
 #define LOOK_NS      (2 * NS_PER_S)
@@ -74,11 +75,22 @@ certs_open(struct daemon *d, struct ls_err *err)
 	return rc;
 }
 
+const char *
+certs_crl(const struct daemon *d)
+{
+	if (d->certs != NULL && d->certs->crl[0] != '\0')
+		return d->certs->crl;
+	return set_text(d->config->crl) ? d->config->crl : NULL;
+}
+
 void
 certs_read_again(struct daemon *d)
 {
 	struct ls_err err = { 0 };
 
+	if (web_reload(d->web, &err) != LS_OK)
+		ls_log(LS_LOG_ERROR, "certificates or tokens of the web pages not read, the old ones stay",
+		    "why=\"%s\"", err.text);
 	if (d->tls == NULL)
 		return;
 	(void)crl_state(d->certs, &d->certs->changed, &d->certs->inode);

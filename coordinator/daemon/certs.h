@@ -19,4 +19,7 @@ void certs_close(struct daemon *d);
 /* Reads all files again; sessions whose certificate is no longer let in are ended. */
 void certs_read_again(struct daemon *d);
 
+/* The list of revoked certificates in force; NULL: none. Borrowed. */
+const char *certs_crl(const struct daemon *d);
+
 #endif

@@ -76,6 +76,10 @@ check_whole(const struct lockstepd_config *c, struct ls_err *err)
 		return ls_err_set(err, LS_E_INVALID, "listen and socket are both empty: nobody could connect");
 	if (set_text(c->listen) && (!set_text(c->ca) || !set_text(c->cert) || !set_text(c->key)))
 		return ls_err_set(err, LS_E_INVALID, "listen needs ca, cert and key");
+	if (set_text(c->web_listen) && (!set_text(c->ca) || !set_text(c->cert) || !set_text(c->key)))
+		return ls_err_set(err, LS_E_INVALID, "web_listen needs ca, cert and key");
+	if (set_text(c->web_cert) != set_text(c->web_key))
+		return ls_err_set(err, LS_E_INVALID, "web_cert and web_key belong together");
 	if (!set_text(c->store))
 		return ls_err_set(err, LS_E_INVALID, "store is empty");
 	return LS_OK;

@@ -15,6 +15,7 @@ struct certs;
 struct collector;
 struct insist;
 struct history;
+struct web;
 
 struct daemon {
 	const struct lockstepd_config *config;
@@ -38,6 +39,7 @@ struct daemon {
 	struct run *active;
 	struct collector *collector;
 	struct history *history;
+	struct web *web; /* NULL: off */
 	char boot_id[64];
 	bool stopping; /* nothing new is begun */
 };

@@ -9,6 +9,7 @@
 
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/net/http.h"
 #include "common/svc/svc.h"
 #include "coordinator/daemon/certs.h"
 #include "coordinator/daemon/collect.h"
@@ -16,10 +17,11 @@
 #include "coordinator/daemon/insist.h"
 #include "coordinator/daemon/run.h"
 #include "coordinator/daemon/session.h"
+#include "coordinator/daemon/web.h"
 
 #define SOCKET_MODE     0660
 #define SESSIONS_EXTRA  256 /* connections beyond nodes and operators: those that have not said hello yet */
-#define DESCRIPTORS_OWN 64  /* store, logs, listeners, the loop */
+#define DESCRIPTORS_OWN (64 + HTTP_CONNECTIONS_MAX) /* store, logs, listeners, the loop; the web pages */
 
 void
 daemon_write(struct daemon *d, loop_fn work, loop_fn done, void *arg)
@@ -182,6 +184,8 @@ server_open(const struct lockstepd_config *config, struct daemon **out, struct l
 		history_new(d);
 	if (rc == LS_OK)
 		rc = open_listeners(d, err);
+	if (rc == LS_OK)
+		rc = web_new(d, &d->web, err);
 	if (rc != LS_OK) {
 		server_close(d);
 		return rc;
@@ -199,6 +203,7 @@ server_close(struct daemon *d)
 	listener_free(d->tls_listener);
 	listener_free(d->unix_listener);
 	session_end_all(d);
+	web_free(d->web);
 
 	/* What was submitted is written if it can be; what is done then finds d->stopping and begins nothing. */
 	if (d->insist != NULL)
@@ -237,12 +242,12 @@ say_ready(const struct daemon *d, int fd)
 {
 	char line[1024];
 	const char *socket_path = d->unix_listener != NULL ? d->config->socket : "";
-	int n = snprintf(line, sizeof(line), "listen=%s socket=%s\n",
-	    d->tls_listener != NULL ? listener_address(d->tls_listener) : "", socket_path);
+	int n = snprintf(line, sizeof(line), "listen=%s socket=%s web=%s\n",
+	    d->tls_listener != NULL ? listener_address(d->tls_listener) : "", socket_path, web_address(d->web));
 
-	ls_log(LS_LOG_INFO, "ready", "listen=%s socket=%s store=%s",
+	ls_log(LS_LOG_INFO, "ready", "listen=%s socket=%s web=%s store=%s",
 	    d->tls_listener != NULL ? listener_address(d->tls_listener) : "-",
-	    socket_path[0] != '\0' ? socket_path : "-", d->config->store);
+	    socket_path[0] != '\0' ? socket_path : "-", d->web != NULL ? web_address(d->web) : "-", d->config->store);
 	if (fd < 0)
 		return;
 	if (n > 0 && write(fd, line, (size_t)n) != n)

@@ -104,6 +104,12 @@ fill_event(const struct run *run, const char *text, struct msg_run_event *e)
 		fill_nodes(run, e);
 }
 
+void
+watch_fill(const struct run *run, struct msg_run_event *e)
+{
+	fill_event(run, NULL, e);
+}
+
 /* Once for all watchers. Without the nodes if they are too many for a frame: the rest must not be lost. */
 static char *
 encode_event(struct msg_run_event *e, size_t *len)

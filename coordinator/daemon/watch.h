@@ -24,4 +24,7 @@ void watch_end(struct run *run);
 /* A finding of a preflight check to all watchers. */
 void watch_checked(struct run *run, const struct check_row *row);
 
+/* The run as it stands now. Borrows all from it but e->nodes, an array that the caller frees. */
+void watch_fill(const struct run *run, struct msg_run_event *e);
+
 #endif

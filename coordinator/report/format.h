@@ -23,6 +23,10 @@ struct report_format {
 /* All formats, NULL-terminated. Static. */
 extern const struct report_format *const report_formats[];
 
+/* What pages are made with: the style of reports, and dygraphs ("" where it was not there at build time). Static. */
+const char *report_page_css(void);
+const char *report_dygraphs(void);
+
 /* By name; NULL if there is none. */
 const struct report_format *report_format_find(const char *name);
 

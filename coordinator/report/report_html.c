@@ -322,6 +322,18 @@ render_html(const struct results *results, struct sink *out, struct ls_err *err)
 	return LS_OK;
 }
 
+const char *
+report_page_css(void)
+{
+	return html_page_css;
+}
+
+const char *
+report_dygraphs(void)
+{
+	return html_dygraph_js;
+}
+
 const struct report_format report_html = {
 	.name = "html",
 	.extension = "html",
