@@ -265,12 +265,60 @@ empty_part(struct worker *w, int fd, off_t size)
 	return true;
 }
 
+/* A file that no other worker has a part of. */
+static bool
+is_ours_alone(const struct worker *w)
+{
+	const struct engine *e = w->engine;
+
+	return e->spec.layout == LAYOUT_WORKER || (e->spec.layout == LAYOUT_NODE && e->active == 1);
+}
+
+/* Removes the file of an earlier phase. */
+static bool
+unlink_old(struct worker *w)
+{
+	const char *slash = strrchr(w->data.path, '/');
+	char top[PATH_MAX_REL];
+	bool ok;
+	int fd;
+
+	snprintf(top, sizeof(top), "%.*s", (int)(slash - w->data.path), w->data.path);
+	tally_call(&w->data.job.tally, SHM_CALL_UNLINK);
+	fd = path_open(w->engine->config.run_dir_fd, top, O_RDONLY | O_DIRECTORY, 0);
+	if (fd < 0)
+		return fail_sys(w, SHM_CALL_OPEN);
+	ok = unlinkat(fd, slash + 1, 0) == 0 || errno == ENOENT || fail_sys(w, SHM_CALL_UNLINK);
+	close(fd);
+	return ok;
+}
+
+/*
+ * bonnie++ writes into a file that it has just made (O_EXCL) in place of the old one; both before it starts its clock. Where
+ * workers share a file, one cannot take it from under the others, which may have it open: it is emptied then.
+ */
+static bool
+replace_file(struct worker *w)
+{
+	filled_drop(&w->engine->filled, w->data.file, 0, UINT64_MAX);
+	if (!unlink_old(w) || !layout_open_for_phase(w, O_RDWR | O_CREAT | O_EXCL))
+		return false;
+	/* Freeing blocks is work that the phase must not pay for. */
+	tally_call(&w->data.job.tally, SHM_CALL_FSYNC);
+	return fsync(w->data.job.fd) == 0 || fail_sys(w, SHM_CALL_FSYNC);
+}
+
 bool
 layout_open_fresh(struct worker *w)
 {
+	bool bonnie = (phase_kind_info((enum phase_kind)w->engine->spec.kind)->groups & PHASE_BONNIE) != 0;
 	struct stat st;
 
-	if (!layout_make_directory(w) || !layout_open_for_phase(w, O_RDWR | O_CREAT))
+	if (!layout_make_directory(w))
+		return false;
+	if (bonnie && is_ours_alone(w))
+		return replace_file(w);
+	if (!layout_open_for_phase(w, O_RDWR | O_CREAT))
 		return false;
 
 	int fd = w->data.job.fd;
