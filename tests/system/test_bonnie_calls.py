@@ -77,9 +77,9 @@ def joined(text):
     return [line for line in lines if line]
 
 
-def bonnie_run(directory, trace, *options):
+def bonnie_run(directory, trace, *options, traced=f"{TRACED},{META}"):
     me = ["-u", "root"] if os.geteuid() == 0 else []
-    subprocess.run(["strace", "-f", "-qq", "-s", "40", "-e", f"trace={TRACED},{META}",
+    subprocess.run(["strace", "-f", "-qq", "-s", "40", "-e", f"trace={traced}",
                     "-o", trace, "bonnie++", *me, "-d", directory, "-r", "0", *options],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
     with open(trace, encoding="utf-8", errors="replace") as f:
@@ -234,6 +234,35 @@ def test_block_phases_are_those_of_bonnie(tmp_path):
     assert len(workers[0]) == len(kinds)
     for (message, kind), ours in zip(kinds.items(), workers[0]):
         assert from_first_operation(theirs[message]) == ours, kind
+
+
+def test_new_files_are_made_before_the_time(tmp_path):
+    """bonnie++ removes its file and makes it anew (O_EXCL) before it reads its clock; lockstep so before the worker sleeps up to the start."""
+    volume = tmp_path / "bonnie"
+    volume.mkdir()
+    lines = [line for _, line in bonnie_run(volume, tmp_path / "bonnie.trace", "-s", f"1:{CHUNK}:1:1", "-n", "0", "-f", traced="unlink,openat,getrusage,write")]
+    theirs = [re.match(r"\w+", line).group(0) for line in lines
+              if re.match(r"unlink\(\"./Bonnie|openat\(.*Bonnie.*O_CREAT\|O_EXCL|getrusage|write\([3-9]", line)]
+    theirs = [name for i, name in enumerate(theirs) if i == 0 or name != theirs[i - 1]]
+    written = theirs.index("write")
+    assert theirs[written - 3:written] == ["unlink", "openat", "getrusage"]
+
+    trace = str(tmp_path / "lockstep")
+    phases = [{"kind": k, "file_size": 4 * CHUNK, "record_size": CHUNK} for k in ("char-write", "block-out")]
+    with Cluster(nodes=1, wrap={"node1": ["strace", "-ff", "-qq", "-s", "40", "-e", "trace=openat2,unlinkat,clock_nanosleep,pwrite64,write", "-o", trace]}) as cluster:
+        cluster.start()
+        status, _, done = cluster.run({"workers": 1, "short_phases": True, "phases": phases})
+        assert status == 0, done.stderr
+        cluster.terminate_agent("node1")
+    texts = [open(path, encoding="utf-8", errors="replace").read() for path in glob.glob(f"{trace}.*")]
+    worker, = [text for text in texts if "O_EXCL" in text and "data.0" in text and "clock_nanosleep" in text]
+    calls = [re.match(r"\w+", line).group(0) for line in worker.splitlines()
+             if re.match(r"unlinkat\(\d+, \"data.0\"|openat2\(.*data.0.*O_CREAT\|O_EXCL|clock_nanosleep|p?write(64)?\(", line)]
+    once = [name for i, name in enumerate(calls) if i == 0 or name != calls[i - 1]]
+    start = ["unlinkat", "openat2", "clock_nanosleep"]
+    first, second = once.index("write"), once.index("pwrite64")
+    assert once[:3] == start and first == 3
+    assert once[second - 3:second] == start
 
 
 def test_characters_are_those_of_bonnie(tmp_path):
