@@ -159,7 +159,10 @@ static void
 set_phase(struct engine *e, const struct engine_arm *arm)
 {
 	e->spec = *arm->spec;
-	e->spec.name = e->spec.device = NULL;
+	/* Validated before; a text that is wrong all the same means none. */
+	if (phase_parse_sizes(arm->spec, e->sizes, &e->size_count, NULL) != LS_OK)
+		e->size_count = 0;
+	e->spec.name = e->spec.device = e->spec.record_sizes = NULL;
 	snprintf(e->device, sizeof(e->device), "%s", arm->spec->device != NULL ? arm->spec->device : "");
 	e->spec.nodes = NULL; /* node_workers says who is idle */
 	e->spec.nodes_count = 0;

@@ -125,6 +125,9 @@ struct engine {
 	int64_t start_ns, late_limit_ns;
 	_Atomic uint64_t tickets; /* taken by this node's workers */
 
+	struct phase_size sizes[PHASE_SIZES_MAX]; /* of operations, where they have several */
+	size_t size_count;
+
 	struct errors errors;
 	struct filled filled;
 	struct interleaving interleaving; /* that the ranges of filled are told in */

@@ -76,7 +76,40 @@ offsets_init(struct offsets *o, const struct offsets_config *config)
 	if (o->config.step == 0)
 		o->config.step = config->record;
 	o->round = config->first_round;
+	o->random = offsets_mix(config->seed ^ 0x7a697066);      /* "zipf" */
+	o->size_random = offsets_mix(config->seed ^ 0x73697a65); /* "size" */
+	o->weights = 0;
+	for (size_t i = 0; i < config->size_count; i++)
+		o->weights += config->sizes[i].weight;
+	if (config->order == OFFSETS_ZIPF) {
+		zipf_init(&o->zipf, o->records, config->theta);
+		permutation_init(&o->order, o->records, config->seed);
+	}
 	begin_round(o);
+}
+
+/* By weight; the remainder of 64 random bits favours none that could be measured. */
+static uint64_t
+draw_size(struct offsets *o)
+{
+	uint64_t at = offsets_mix(o->size_random++) % o->weights;
+	size_t i = 0;
+
+	while (at >= o->config.sizes[i].weight)
+		at -= o->config.sizes[i++].weight;
+	return o->config.sizes[i].bytes;
+}
+
+/* Part of a record of that length: where in it, and how long. The last record of a file may be shorter than the size. */
+static uint64_t
+take_part(struct offsets *o, uint64_t *length)
+{
+	uint64_t drawn = draw_size(o);
+	uint64_t size = LS_MIN(drawn, *length);
+	uint64_t places = *length / size;
+
+	*length = size;
+	return offsets_mix(o->size_random++) % places * size;
 }
 
 /* The record after this one of a stride read; the rule is iozone's, its odd end included. */
@@ -117,6 +150,9 @@ next_index(struct offsets *o, const struct record *out)
 	case OFFSETS_REPEATS:
 		/* Records are far fewer than 2^64: the remainder favours none that could be measured. */
 		return offsets_mix(offsets_mix(o->config.seed ^ o->round) ^ o->index) % o->records;
+	case OFFSETS_ZIPF:
+		/* Those that are wanted most lie scattered. */
+		return permutation_at(&o->order, zipf_draw(&o->zipf, &o->random) - 1);
 	case OFFSETS_BACKWARD:
 		return o->records - 1 - o->index;
 	case OFFSETS_STRIDE:
@@ -144,12 +180,13 @@ offsets_next(struct offsets *o, struct record *out)
 	uint64_t index = next_index(o, out);
 	uint64_t at = index * o->config.record;
 	uint64_t length = LS_MIN(o->config.record, o->config.length - at);
+	uint64_t within = o->weights > 0 ? take_part(o, &length) : 0;
 
 	if (o->left != OFFSETS_NO_BOUND) {
 		length = LS_MIN(length, o->left);
 		o->left -= length;
 	}
-	out->offset = o->config.base + index * o->config.step;
+	out->offset = o->config.base + index * o->config.step + within;
 	out->length = (uint32_t)length;
 	out->round = o->round;
 	o->index++;

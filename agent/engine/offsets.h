@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/engine/zipf.h"
+#include "proto/model/phase.h"
+
 /* A random order of 0..count-1. */
 struct permutation {
 	uint64_t count;
@@ -33,6 +36,7 @@ enum offsets_order {
 	OFFSETS_FORWARD = 0,
 	OFFSETS_RANDOM,  /* each once before any comes again */
 	OFFSETS_REPEATS, /* each drawn anew, so that some come twice and others not at all */
+	OFFSETS_ZIPF,    /* the same, some far more often than others */
 	OFFSETS_BACKWARD,
 	OFFSETS_STRIDE,  /* stride records on, at the end back to the start and one further: iozone's stride read */
 	OFFSETS_FIXED,   /* the first one, again and again */
@@ -50,15 +54,22 @@ struct offsets_config {
 	uint64_t seed;             /* of random orders; each round has its own */
 	_Atomic uint64_t *tickets; /* OFFSETS_TICKETS: how many have been taken; borrowed, shared */
 	uint64_t ticket_count;
+	double theta; /* OFFSETS_ZIPF */
+	/* Where count is not 0: a record is worked on in part, at a multiple of a size that is drawn by weight. Borrowed. */
+	const struct phase_size *sizes;
+	size_t size_count;
 };
 
 struct offsets {
 	struct offsets_config config;
 	uint64_t records;
 	uint64_t round, index;
-	uint64_t left;         /* of the bound */
-	uint64_t at, restarts; /* OFFSETS_STRIDE: the next record, how often it went back to the start */
-	struct permutation order;
+	uint64_t left;            /* of the bound */
+	uint64_t at, restarts;    /* OFFSETS_STRIDE: the next record, how often it went back to the start */
+	struct permutation order; /* of a random order; OFFSETS_ZIPF: which records are wanted most */
+	struct zipf zipf;
+	uint64_t random, size_random; /* states of draws */
+	uint64_t weights;             /* of all sizes */
 };
 
 struct record {

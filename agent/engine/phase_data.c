@@ -41,6 +41,9 @@ check_alignment(struct worker *w)
 		return refuse(w, "file_size", spec->file_size);
 	if (spec->amount % align != 0)
 		return refuse(w, "amount", spec->amount);
+	for (size_t i = 0; i < w->engine->size_count; i++)
+		if (w->engine->sizes[i].bytes % align != 0)
+			return refuse(w, "one of record_sizes", w->engine->sizes[i].bytes);
 	return true;
 }
 
@@ -133,9 +136,16 @@ bound(const struct worker *w, const struct data_traits *traits)
 
 /* Are the blocks of its files summed up, each by itself? */
 static bool
-has_sums(const struct phase *spec)
+has_sums(const struct engine *e)
 {
-	return spec->record_size % DATA_BLOCK == 0;
+	const struct phase *spec = &e->spec;
+
+	if (spec->record_size % DATA_BLOCK != 0)
+		return false;
+	for (size_t i = 0; i < e->size_count; i++)
+		if (e->sizes[i].bytes % DATA_BLOCK != 0)
+			return false;
+	return true;
 }
 
 /* What stamps say of the worker's place. */
@@ -145,7 +155,7 @@ set_source(struct worker *w)
 	struct data_source *source = &w->data.job.source;
 
 	data_name_file(w);
-	source->sums = has_sums(&w->engine->spec);
+	source->sums = has_sums(w->engine);
 	source->pool = &w->write_pool;
 }
 
@@ -180,7 +190,7 @@ set_checks(struct worker *w, const struct data_traits *traits)
 	}
 	if (traits->fresh || traits->write)
 		checks_note_writer(&e->checks, (unsigned)e->spec.layout, e->spec.kind, traits->fresh,
-		    has_sums(&e->spec) && !traits->update && e->spec.duplicate == 0);
+		    has_sums(e) && !traits->update && e->spec.duplicate == 0);
 	if (!e->spec.verify)
 		return true;
 	layout_begin_check(w);
@@ -203,6 +213,12 @@ set_order(struct worker *w, const struct data_traits *traits)
 		.seed = offsets_mix(e->config.seed) ^ data_writer(e->config.node_index, w->index),
 	};
 
+	if (e->spec.zipf > 0 && config.order != OFFSETS_FORWARD) {
+		config.order = OFFSETS_ZIPF;
+		config.theta = e->spec.zipf;
+	}
+	config.sizes = e->sizes;
+	config.size_count = e->size_count;
 	if (traits->seeks) {
 		config.base = 0;
 		config.length = e->spec.file_size;
@@ -379,8 +395,8 @@ data_arm(struct worker *w, const struct data_traits *traits)
 	if (!null && e->spec.prime && !traits->write && !prime(w))
 		return false;
 	/* Reads of phases that write land behind the slots; stamps within blocks change what is known of them. */
-	if (io_slots(&d->job) > d->job.slots || !has_sums(&e->spec))
-		data_pool_spoil(&w->write_pool, has_sums(&e->spec) ? d->job.slots * d->job.slot_bytes : 0);
+	if (io_slots(&d->job) > d->job.slots || !has_sums(e))
+		data_pool_spoil(&w->write_pool, has_sums(e) ? d->job.slots * d->job.slot_bytes : 0);
 	set_order(w, traits);
 	if (e->spec.files_per_worker > 1)
 		file_set_begin(w);
@@ -435,7 +451,7 @@ passes_done(const struct data_state *d)
 	uint64_t handed = offsets_handed_out(o);
 	uint64_t spare = d->job.complete ? 1 : d->job.depth;
 
-	if (d->job.op != OP_WRITE || d->job.read_percent > 0 ||
+	if (d->job.op != OP_WRITE || d->job.read_percent > 0 || o->weights > 0 ||
 	    (order != OFFSETS_FORWARD && order != OFFSETS_BACKWARD && order != OFFSETS_RANDOM))
 		return 0;
 	/* The bound may have cut the last record, unless the part ends there. */

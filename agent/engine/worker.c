@@ -57,7 +57,12 @@ worker_stop_asked(struct worker *w)
 uint64_t
 worker_data_budget(const struct worker *w)
 {
-	return LS_MAX(DATA_NODE_BYTES / w->engine->active, DATA_WORKER_BYTES);
+	uint64_t active = w->engine->active;
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	/* More than a compressor's window for each worker's file, as long as all of it is a small part of the memory. */
+	uint64_t wanted = LS_MAX(DATA_NODE_BYTES / active, LS_MIN(DATA_WINDOW_BYTES, memory / 32 / active));
+
+	return LS_MAX(wanted, DATA_WORKER_BYTES);
 }
 
 size_t

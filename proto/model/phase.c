@@ -144,6 +144,7 @@ phase_copy(const struct phase *phase, struct phase *out)
 	*out = *phase;
 	out->name = ls_strdup(phase->name);
 	out->device = ls_strdup(phase->device);
+	out->record_sizes = ls_strdup(phase->record_sizes);
 	out->nodes = NULL;
 	if (phase->nodes_count > 0)
 		out->nodes = ls_calloc(phase->nodes_count, sizeof(*out->nodes));

@@ -13,4 +13,7 @@ enum ls_rc phase_validate_work(const struct phase *phase, struct ls_err *err) LS
 /* How a phase with data does its I/O: which settings exclude or need each other. Errors as phase_validate. */
 enum ls_rc phase_check_io(const struct phase *phase, struct ls_err *err) LS_MUST_CHECK;
 
+/* record_sizes alone. */
+enum ls_rc phase_validate_sizes(const struct phase *phase, struct ls_err *err) LS_MUST_CHECK;
+
 #endif

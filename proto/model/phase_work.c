@@ -47,5 +47,7 @@ phase_validate_work(const struct phase *phase, struct ls_err *err)
 	if (rc == LS_OK && phase->think > 0 && (phase->rate_ops > 0 || phase->rate_bytes > 0))
 		rc = ls_err_set(err, LS_E_INVALID, "think: %s says when operations begin, there is no pause beside it",
 		    phase->rate_ops > 0 ? "rate_ops" : "rate_bytes");
-	return rc;
+	if (rc == LS_OK && !(phase->zipf >= 0 && phase->zipf <= 10))
+		rc = ls_err_set(err, LS_E_RANGE, "zipf: must be 0 (all records alike) to 10");
+	return rc == LS_OK ? phase_validate_sizes(phase, err) : rc;
 }
