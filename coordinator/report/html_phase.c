@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "common/base/units.h"
+#include "coordinator/report/by_op.h"
 #include "coordinator/report/rows_int.h"
 #include "coordinator/report/text_int.h"
 
@@ -122,8 +123,8 @@ node_row(struct sink *out, const struct phase_result *phase, const struct node_r
 		sink_printf(out, "<td colspan=9></td></tr>\n");
 		return;
 	}
-	cell_rate(out, html_rate(phase, cell.bytes_per_s, cell.ops_per_s), max);
-	html_cell(out, cell.ops_per_s);
+	cell_rate(out, by_op_mixes(phase) ? (double)NAN : html_rate(phase, cell.bytes_per_s, cell.ops_per_s), max);
+	html_cell(out, by_op_mixes(phase) ? (double)NAN : cell.ops_per_s);
 	cells_latency(out, node->latency_ns);
 	cells_rest(out, &cell, node->errors);
 }
@@ -135,8 +136,8 @@ all_row(struct sink *out, const struct results *results, const struct phase_resu
 
 	sink_printf(
 	    out, "<tr class=all><td>all (%s)</td>", phase->imported != NULL ? "as told, or their sum" : "last done");
-	html_cell(out, html_rate(phase, cell.bytes_per_s, cell.ops_per_s));
-	html_cell(out, cell.ops_per_s);
+	html_cell(out, by_op_mixes(phase) ? (double)NAN : html_rate(phase, cell.bytes_per_s, cell.ops_per_s));
+	html_cell(out, by_op_mixes(phase) ? (double)NAN : cell.ops_per_s);
 	cells_latency(out, phase->aggregate.latency_ns);
 	cells_rest(out, &cell, phase->aggregate.errors);
 }
@@ -248,5 +249,6 @@ html_phase(struct sink *out, const struct results *results, size_t p)
 	html_skew(out, results, phase);
 	sink_printf(out, "<h3>Each machine</h3>\n");
 	node_table(out, results, phase);
+	by_op_html(out, phase);
 	sink_printf(out, "</section>\n");
 }

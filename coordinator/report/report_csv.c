@@ -110,6 +110,10 @@ rows_by_op(const struct csv *csv, const struct by_op *by_op)
 		snprintf(metric, sizeof(metric), "%s_ops_per_s", op_names[op]);
 		row_f64(csv, metric, r->ops_per_s, "op/s");
 		rows_latency(csv, op_names[op], &r->latency_ns);
+		if (r->service_ns != NULL) {
+			snprintf(metric, sizeof(metric), "%s_from_issue", op_names[op]);
+			rows_latency(csv, metric, r->service_ns);
+		}
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/units.h"
+#include "coordinator/report/by_op.h"
 #include "coordinator/report/markdown_int.h"
 #include "coordinator/report/rows_int.h"
 #include "coordinator/report/scale_int.h"
@@ -204,7 +205,10 @@ summary(struct sink *out, const struct results *results)
 		sink_printf(out, " | %s%s |", report_in_bytes(phase) ? "MiB/s" : "op/s",
 		    a->page_cache ? " into the page cache" : "");
 		for (size_t i = 0; i < ARRAY_LEN(rates); i++)
-			markdown_cell(out, report_in_bytes(phase) ? rates[i]->bytes_per_s / MIB : rates[i]->ops_per_s);
+			markdown_cell(out,
+			    by_op_mixes(phase)           ? (double)NAN
+				: report_in_bytes(phase) ? rates[i]->bytes_per_s / MIB
+							 : rates[i]->ops_per_s);
 		cell_latency(out, a->latency_ns, false);
 		cell_latency(out, a->latency_ns, true);
 		cell_ratio(out, a->overlap);
@@ -233,8 +237,8 @@ phase_table(struct sink *out, const struct results *results, const struct phase_
 		}
 		struct report_cell c = report_cell_of_node(node);
 		sink_printf(out, " |");
-		markdown_cell(out, c.bytes_per_s / MIB);
-		markdown_cell(out, c.ops_per_s);
+		markdown_cell(out, by_op_mixes(phase) ? (double)NAN : c.bytes_per_s / MIB);
+		markdown_cell(out, by_op_mixes(phase) ? (double)NAN : c.ops_per_s);
 		cell_latency(out, node->latency_ns, false);
 		cell_latency(out, node->latency_ns, true);
 		markdown_cell(out, c.cpu_percent);
@@ -244,6 +248,7 @@ phase_table(struct sink *out, const struct results *results, const struct phase_
 			sink_printf(out, " %.3f |", (double)c.elapsed_ns / 1e9);
 		sink_printf(out, " %" PRIu64 " |\n", node->errors);
 	}
+	by_op_markdown(out, phase);
 }
 
 static enum ls_rc

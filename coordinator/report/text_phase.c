@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/units.h"
+#include "coordinator/report/by_op.h"
 
 #define MIB          1048576.0
 #define ERRORS_SHOWN 3 /* of each node */
@@ -172,6 +173,11 @@ cells_latency(struct sink *out, const struct latency *l)
 static void
 cells_rate(struct sink *out, const struct phase_result *phase, double bytes_per_s, double ops_per_s)
 {
+	if (by_op_mixes(phase)) {
+		text_cell_word(out, W_RATE, "-");
+		text_cell_word(out, W_OPS, "-");
+		return;
+	}
 	if (moves_bytes(phase))
 		text_cell(out, W_RATE, bytes_per_s / MIB);
 	else
@@ -366,7 +372,12 @@ text_phase(struct sink *out, const struct results *results, const struct phase_r
 	for (size_t n = 0; n < phase->nodes_count; n++)
 		node_row(out, phase, &phase->nodes[n]);
 	all_row(out, phase, &t);
-	aggregate_table(out, phase);
+	if (!by_op_mixes(phase))
+		aggregate_table(out, phase);
+	by_op_text(out, phase);
+	if (by_op_mixes(phase))
+		text_wrap(out, "   ", "reads and writes are not added up; rates of all: last done%s",
+		    phase->aggregate.page_cache ? ", writes into the page cache" : "");
 	quality_line(out, phase);
 	bytes_moved(out, phase, &t);
 	text_verified(out, phase);

@@ -1,0 +1,20 @@
+/*
+ * Rows by operation, for phases that do several (their rates are never added up) or that keep two times of each.
+ */
+#ifndef LS_COORDINATOR_REPORT_BY_OP_H
+#define LS_COORDINATOR_REPORT_BY_OP_H
+
+#include <stdbool.h>
+
+#include "common/base/sink.h"
+#include "proto/model/results.h"
+
+/* Did the phase do reads and writes side by side, so that one rate for both means nothing? Kinds that define their total excepted. */
+bool by_op_mixes(const struct phase_result *phase);
+
+/* The rows in the form of a format, each node and all together; nothing where the phase's own rows say it all. */
+void by_op_text(struct sink *out, const struct phase_result *phase);
+void by_op_markdown(struct sink *out, const struct phase_result *phase);
+void by_op_html(struct sink *out, const struct phase_result *phase);
+
+#endif
