@@ -43,6 +43,9 @@ test  header:fuse3/fuse.h   libfuse3-dev       fuse3-devel             fuse3-dev
 test  command:fusermount3   fuse3              fuse3                   fuse3
 test  command:faketime      faketime           libfaketime             libfaketime
 test  command:nft           nftables           nftables                nftables
+test  command:ansible-playbook ansible-core    ansible-core            -
+test  command:slurmctld     slurm-wlm          -                       -
+test  command:munged        munge              munge                   munge
 test  command:bon_csv2html  bonnie++           bonnie++                -
 test  command:fio_jsonplus_clat2csv fio        -                       -
 test  command:chromium      chromium           -                       -
