@@ -33,6 +33,22 @@ barrier_fini(struct barrier *b)
 }
 
 void
+barrier_was_late(struct barrier *b)
+{
+	b->timeouts++;
+	b->calm = 0;
+}
+
+void
+barrier_has_begun(struct barrier *b)
+{
+	if (b->timeouts > 0)
+		b->timeouts--; /* a machine that was busy for one phase is likely to be so for the next */
+	if (b->calm < BARRIER_CALM)
+		b->calm++;
+}
+
+void
 barrier_begin(struct barrier *b, const bool *wanted)
 {
 	tally_reset(&b->armed, wanted);
@@ -128,8 +144,8 @@ many(const struct barrier *b)
 int64_t
 barrier_lead_ns(const struct barrier *b)
 {
-	int64_t lead =
-	    2 * LS_MIN(b->worst_rtt_ns, BARRIER_LEAD_MAX_NS) + BARRIER_LEAD_FLOOR_NS + many(b) * BARRIER_NODE_LEAD_NS;
+	int64_t least = b->calm >= BARRIER_CALM ? BARRIER_LEAD_CALM_NS : BARRIER_LEAD_FLOOR_NS;
+	int64_t lead = 2 * LS_MIN(b->worst_rtt_ns, BARRIER_LEAD_MAX_NS) + least + many(b) * BARRIER_NODE_LEAD_NS;
 
 	for (unsigned i = 0; i < b->timeouts && lead < BARRIER_LEAD_MAX_NS; i++)
 		lead *= 2;

@@ -12,6 +12,8 @@
 #include "coordinator/daemon/tally.h"
 
 #define BARRIER_LEAD_FLOOR_NS   (3 * NS_PER_MS)
+#define BARRIER_LEAD_CALM_NS    (1500 * NS_PER_US) /* instead, where so many phases ... */
+#define BARRIER_CALM            8                  /* ... in a row began without anybody being late */
 #define BARRIER_MARGIN_FLOOR_NS (200 * NS_PER_US)
 #define BARRIER_LEAD_MAX_NS     (5 * NS_PER_S)
 #define BARRIER_ATTEMPTS_MAX    5 /* void attempts after which a run fails */
@@ -39,6 +41,7 @@ struct barrier {
 	size_t bursts;
 	int64_t worst_rtt_ns; /* of all in this attempt */
 	unsigned timeouts;    /* attempts that failed by time, less phases begun since: the lead doubles with each */
+	unsigned calm;        /* phases begun since the last such attempt */
 	struct ls_mono start; /* the instant T, once it is chosen */
 	bool committed;
 };
@@ -53,7 +56,11 @@ enum barrier_verdict {
 void barrier_init(struct barrier *b, size_t nodes);
 void barrier_fini(struct barrier *b);
 
-/* A new attempt of those for whom wanted[i] is true; timeouts stays. */
+/* The attempt came to nothing because somebody was late; the phase began and is over. */
+void barrier_was_late(struct barrier *b);
+void barrier_has_begun(struct barrier *b);
+
+/* A new attempt of those for whom wanted[i] is true; timeouts and calm stay. */
 void barrier_begin(struct barrier *b, const bool *wanted);
 
 /* Answers; false when not expected. rtt_ns: the worst round trip of the burst to that node. */
@@ -73,7 +80,7 @@ bool barrier_ready(const struct barrier *b);
 
 /*
  * How far ahead of now T is to lie: go, set and commit take one and a half round trips, so two of the worst that the bursts
- * have just seen, 3 ms, and what many nodes cost; doubled for each timeout.
+ * have just seen, 3 ms (half of it after 8 phases without trouble), and what many nodes cost; doubled for each timeout.
  */
 int64_t barrier_lead_ns(const struct barrier *b);
 

@@ -435,7 +435,7 @@ run_act_void(struct run *run)
 	run->redo = run->redo || run->committed || run->interrupted;
 	run->committed = false;
 	if (run->void_by_time)
-		run->barrier.timeouts++;
+		barrier_was_late(&run->barrier);
 	snprintf(line, sizeof(line), "%s: attempt %llu is void: %s", phase_title(run_phase(run)),
 	    (unsigned long long)run->attempt, run->void_reason);
 	ls_log(LS_LOG_WARN, "attempt void", "run=%s phase=%llu repetition=%llu attempt=%llu why=\"%s\"", run->id,
@@ -549,8 +549,7 @@ run_act_next(struct run *run)
 {
 	run_save_phase(run, PHASE_STATE_DONE);
 	run->attempt = 0;
-	if (run->barrier.timeouts > 0)
-		run->barrier.timeouts--; /* a machine that was busy for one phase is likely to be so for the next */
+	barrier_has_begun(&run->barrier);
 	run->committed = false;
 	run->redo = false;
 	run->interrupted = false;

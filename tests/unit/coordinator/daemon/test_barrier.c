@@ -198,6 +198,25 @@ test_a_new_attempt_forgets_the_old_one_but_not_its_timeouts(void **state)
 	barrier_fini(&b);
 }
 
+static void
+test_the_lead_is_shorter_while_nobody_is_late(void **state)
+{
+	struct barrier b = { .worst_rtt_ns = 100 * US };
+
+	(void)state;
+	for (int i = 0; i < BARRIER_CALM; i++) {
+		assert_int_equal(barrier_lead_ns(&b), 3200 * US);
+		barrier_has_begun(&b);
+	}
+	assert_int_equal(barrier_lead_ns(&b), 1700 * US);
+	barrier_was_late(&b);
+	assert_int_equal(barrier_lead_ns(&b), 6400 * US);
+	for (int i = 0; i < BARRIER_CALM; i++) {
+		barrier_has_begun(&b);
+		assert_int_equal(barrier_lead_ns(&b), i < BARRIER_CALM - 1 ? 3200 * US : 1700 * US);
+	}
+}
+
 int
 main(void)
 {
@@ -208,6 +227,7 @@ main(void)
 		cmocka_unit_test(test_ready_when_all_are_armed_and_measured),
 		cmocka_unit_test(test_lost_nodes_are_not_waited_for),
 		cmocka_unit_test(test_commit_wait_or_give_up),
+		cmocka_unit_test(test_the_lead_is_shorter_while_nobody_is_late),
 		cmocka_unit_test(test_a_new_attempt_forgets_the_old_one_but_not_its_timeouts),
 	};
 
