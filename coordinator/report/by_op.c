@@ -110,13 +110,14 @@ by_op_text(struct sink *out, const struct phase_result *phase)
 	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
 		text_cell_word(out, W_NUMBER, heads[i]);
 	if (has_service(phase)) {
-		text_cell_word(out, W_NUMBER, "from issue");
-		text_cell_word(out, W_NUMBER, "p99");
+		text_cell_word(out, W_NUMBER, "issue p50");
+		text_cell_word(out, W_NUMBER, "p99 us");
 	}
 	sink_printf(out, "\n");
 	rows(out, phase, text_row);
 	if (has_service(phase))
-		text_wrap(out, "   ", "latency counts from the instant at which each operation was due");
+		text_wrap(out, "   ",
+		    "latency counts from the instant at which each operation was due; issue: from when it began");
 }
 
 /* --- Markdown -------------------------------------------------------------------------------------------------------- */

@@ -65,6 +65,9 @@ void text_repetitions(struct sink *out, const struct results *results);
 /* The whole report of an imported run, less its footer. results->run.origin is there. */
 void text_import(struct sink *out, const struct results *results);
 
+/* Appends to a line about a phase with data what its operations were told beside places: rates, sizes, contents, checks. */
+void text_work_about(const struct phase *spec, char *buf, size_t len);
+
 /* One line on what checking the data found; none where nothing was checked. */
 void text_verified(struct sink *out, const struct phase_result *phase);
 

@@ -120,6 +120,7 @@ text_phase_about(const struct results *results, const struct phase_result *phase
 		    units_format_duration(spec->warmup, d, sizeof(d)));
 	snprintf(buf, len, "%s; %" PRIu64 " worker%s per node, %s%s", field_enum_name(phase_kind_names, phase->kind),
 	    workers, workers == 1 ? "" : "s", what, limits);
+	text_work_about(spec, buf, len);
 }
 
 void
