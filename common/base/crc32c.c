@@ -287,10 +287,17 @@ by_instruction(uint32_t before, const void *data, size_t length)
 {
 	const unsigned char *p = data;
 	uint64_t crc = ~before, word;
+	uint32_t half;
 
 	for (; length >= sizeof(word); length -= sizeof(word), p += sizeof(word)) {
 		memcpy(&word, p, sizeof(word));
 		crc = _mm_crc32_u64(crc, word);
+	}
+	if (length >= sizeof(half)) { /* stamps are 60 bytes */
+		memcpy(&half, p, sizeof(half));
+		crc = _mm_crc32_u32((uint32_t)crc, half);
+		length -= sizeof(half);
+		p += sizeof(half);
 	}
 	for (; length > 0; length--)
 		crc = _mm_crc32_u8((uint32_t)crc, *p++);
