@@ -213,6 +213,9 @@ fill_run(const struct store_run *row, struct run_info *out, struct ls_err *err)
 		return rc;
 	out->warnings = notes.warnings;
 	out->warnings_count = notes.warnings_count;
+	notes.warnings = NULL;
+	notes.warnings_count = 0;
+	field_struct_fini(&run_notes_desc, &notes);
 	return LS_OK;
 }
 

@@ -56,7 +56,7 @@ take_integer(struct walk *w, int64_t *out)
 	int64_t value = 0;
 
 	for (; p < w->end && *p >= '0' && *p <= '9' && p - digits <= MAX_DIGITS; p++)
-		value = 10 * value + (*p - '0');
+		value = p - digits < MAX_DIGITS ? 10 * value + (*p - '0') : value; /* one more is seen, not counted */
 	if (p == digits || p - digits > MAX_DIGITS || (*digits == '0' && p - digits > 1))
 		return false;
 	if (p == w->end || strchr(",]} \t\r\n", *p) == NULL || *p == '\0')

@@ -213,13 +213,18 @@ class Cell:
 
     # --- the state ---
 
+    def said(self):
+        """What lockstep run has written."""
+        with open(self.cluster.path("cli.err"), encoding="utf-8", errors="replace") as f:
+            return f.read()
+
     def logged(self, text):
         return text in self.cluster.log("lockstepd")
 
     def reach(self):
         state = self.state
         if state == "queued":
-            wait_for("the run waits for node3", lambda: self.logged("queued -> waiting"), WAIT_S)
+            wait_for("the run waits for node3, and the operator knows", lambda: "waiting: node node3" in self.said(), WAIT_S)
         elif state == "preparing":
             self.volume.hold("statfs")
         elif state == "arming":
@@ -298,7 +303,7 @@ class Cell:
             time.sleep(LONG_S)
         elif fault == "slow":
             for proxy in self.links():
-                proxy.up = proxy.down = (0.05, 0.2)
+                proxy.up = proxy.down = (0.05, 0.1)
         elif self.victim != "cli":
             self.disk_errors("ENOSPC" if fault == "full" else "EROFS")
 

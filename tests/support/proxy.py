@@ -40,14 +40,18 @@ class DelayProxy:
         await asyncio.gather(self.pass_on(reader, far_writer, "up"), self.pass_on(far_reader, writer, "down"))
         self.writers -= ends
 
+    def abort_all(self):
+        """Both sides of each connection get a reset (RST), as from a firewall that forgot it. From pick only."""
+        for writer in self.writers:
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            writer.transport.abort()
+
     def reset(self):
-        """Both sides of each connection get a reset (RST), as from a firewall that forgot it."""
+        """The same from any thread."""
         done = threading.Event()
 
         def abort():
-            for writer in self.writers:
-                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                writer.transport.abort()
+            self.abort_all()
             done.set()
         self.loop.call_soon_threadsafe(abort)
         done.wait(5)
