@@ -177,6 +177,10 @@ schemas: $(BUILD)/tests/support/schema_dump ## writes proto/schema/*.schema.json
 		{ cmp -s $(BUILD)/$$s.schema.json proto/schema/$$s.schema.json || \
 		cp $(BUILD)/$$s.schema.json proto/schema/$$s.schema.json; } || exit 1; done
 
+.PHONY: manuals
+manuals: all ## writes the manual pages that come from tables: configuration of both daemons, protocol
+	/usr/bin/python3 deploy/man/generate.py $(BUILD)
+
 # Completion in shells: templates, with the tables of the command put in.
 COMPLETION_FOLDERS := coordinator/cli $(call allowed,coordinator/cli)
 .PHONY: completion

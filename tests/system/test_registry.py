@@ -2,8 +2,10 @@
 import json
 import os
 import re
+import subprocess
 
 import pytest
+from cluster import BUILD
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 
@@ -52,3 +54,10 @@ def test_presets_and_examples_are_valid_jobs():
         assert found
         for name in found:
             jsonschema.validate(json.loads(read(*folder, name)), schema)
+
+
+def test_manuals_of_tables_are_current():
+    """The pages on configuration and protocol are what their tables say (make manuals)."""
+    done = subprocess.run(["/usr/bin/python3", os.path.join(ROOT, "deploy", "man", "generate.py"), BUILD, "--check"], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
