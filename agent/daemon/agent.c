@@ -15,6 +15,7 @@
 #include "agent/daemon/facts.h"
 #include "agent/daemon/limits.h"
 #include "agent/daemon/pidfile.h"
+#include "agent/daemon/tools.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/base/version.h"
@@ -289,6 +290,7 @@ agent_begin_run(struct agent *agent, struct msg *assign, struct ls_err *err)
 		.config = agent->config,
 		.assignments = agent->assignments,
 		.spin_ns = agent->spin_ns,
+		.facts = &agent->facts,
 		.ports = &run_ports,
 		.arg = agent,
 	};
@@ -363,6 +365,12 @@ on_reload(void *arg)
 		ls_log(LS_LOG_ERROR, "certificates stay as they were", "error=\"%s\"", err.text);
 	else
 		ls_log(LS_LOG_INFO, "certificates were read again", NULL);
+	tools_probe(agent->config, &agent->facts);
+	if (session_state(agent->session) == SESSION_UP) {
+		struct msg_facts body = { .facts = agent->facts };
+
+		agent_send(agent, MSG_FACTS, &body);
+	}
 }
 
 static void
@@ -418,6 +426,7 @@ learn_who_and_what(struct agent *agent, struct ls_err *err)
 	make_instance(agent->instance, sizeof(agent->instance));
 	field_struct_init(&node_facts_desc, &agent->facts);
 	facts_collect(lateness, &agent->facts);
+	tools_probe(agent->config, &agent->facts);
 	agent->spin_ns = facts_spin_ns(lateness);
 	return agent_check_identity(agent->config, agent->identity.name, sizeof(agent->identity.name), err);
 }

@@ -92,6 +92,14 @@ agent_config_check(const struct agent_config *config, struct ls_err *err)
 	rc = limits_config_check(config, err);
 	if (rc)
 		return rc;
+	const struct {
+		const char *key, *path;
+	} tools[] = { { "fio", config->fio }, { "bonnie", config->bonnie }, { "iozone", config->iozone } };
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
+		if (tools[i].path[0] != '\0' && tools[i].path[0] != '/')
+			return ls_err_set(
+			    err, LS_E_INVALID, "%s: %s: must be an absolute path", tools[i].key, tools[i].path);
+
 	for (size_t i = 0; i < config->allow_count; i++) {
 		const char *why = allow_path_fault(config->allow[i]);
 		if (why)

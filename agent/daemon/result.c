@@ -223,6 +223,23 @@ fill_verify(const struct result_input *in, struct node_result *node)
 	*node->verify = v;
 }
 
+/* What the runner tells of the program, and what that has said. */
+static void
+fill_tool(const struct result_input *in, struct node_result *node)
+{
+	const struct tool_result *from = in->done != NULL ? in->done->tool : NULL;
+
+	if (from == NULL)
+		return;
+	node->tool = ls_malloc(sizeof(*node->tool));
+	*node->tool = *from;
+	node->tool->name = ls_strdup(from->name);
+	node->tool->version = ls_strdup(from->version);
+	node->tool->command = ls_strdup(from->command);
+	node->tool->out = ls_strdup(in->tool_out);
+	node->tool->err = ls_strdup(in->tool_err);
+}
+
 static enum node_state
 state_of(const struct result_input *in)
 {
@@ -246,6 +263,7 @@ result_build(const struct result_input *in, struct node_result *out)
 	}
 	out->series.interval_ns = LS_MAX(out->series.interval_ns, SHM_STEP_NS);
 	fill_errors(in, out);
+	fill_tool(in, out);
 	if (in->done)
 		out->flush_ns = in->done->flush_ns;
 	if (in->device) {

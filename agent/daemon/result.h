@@ -21,6 +21,7 @@ struct result_input {
 	bool started;            /* the workers began; otherwise what the mapping holds is not this phase's */
 
 	const struct msg_phase_done *done; /* NULL: the runner did not get so far */
+	const char *tool_out, *tool_err;   /* what an external program said, or NULL */
 	const char *failure;               /* why the phase failed on this node, or NULL */
 
 	const struct device_io *device; /* NULL: not known */

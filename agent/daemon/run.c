@@ -142,6 +142,10 @@ on_runner_message(const struct msg *msg, void *arg)
 	struct run *run = arg;
 	const struct message_event *row = event_of(runner_events_by_type, ARRAY_LEN(runner_events_by_type), msg->type);
 
+	if (msg->type == MSG_TOOL_OUTPUT) {
+		phase_tool_output(run, msg->body);
+		return;
+	}
 	if (!row || (!is_stale(run, row, msg) && !run_raise(run, row->event, msg->body)))
 		ls_log(LS_LOG_WARN, "the runner said something out of turn", "run=%s type=%s state=%s", run_id(run),
 		    msg_info(msg->type)->name, node_run_fsm.state_names[run->state]);
@@ -310,6 +314,9 @@ on_assignment_written(const struct ls_err *err, void *arg)
 	struct msg_assign assign = *run->assign; /* shallow: only encoded */
 	assign.spin_ns = run->env.spin_ns;
 	assign.clean_only = false;
+	/* Never what came from outside: which programs run here is this node's own decision. */
+	assign.tools = run->env.facts->tools;
+	assign.tools_count = run->env.facts->tools_count;
 	runner_send(run->runner, MSG_ASSIGN, &assign);
 }
 
@@ -391,6 +398,8 @@ run_free(struct run *run)
 	shm_map_free(run->map);
 	msg_fini(&run->pending_arm);
 	field_struct_fini(&epoch_desc, &run->epoch);
+	sink_free(&run->tool_out);
+	sink_free(&run->tool_err);
 	free(run->device);
 	free(run->stop_reason);
 	free(run->last);

@@ -42,6 +42,7 @@ struct run_env {
 	const struct agent_config *config;
 	struct assignments *assignments;
 	int64_t spin_ns;
+	const struct node_facts *facts; /* of this node: which external programs there are */
 	const struct run_ports *ports;
 	void *arg; /* of the ports */
 };

@@ -11,6 +11,7 @@
 #include "agent/daemon/sampler.h"
 #include "agent/daemon/stalls.h"
 #include "agent/shm/counters.h"
+#include "common/base/sink.h"
 
 /* How far the present epoch has got. */
 enum attempt_stage {
@@ -55,6 +56,9 @@ struct run {
 	int64_t cpu_before_ns;
 	uint64_t net_before;
 
+	/* What an external program said in the present epoch. */
+	struct sink tool_out, tool_err;
+
 	/* Live samples. */
 	unsigned ticks;
 	struct ls_mono sampled;
@@ -85,6 +89,7 @@ void phase_note_start(struct run *run, struct ls_mono start); /* go */
 void phase_note_usage(struct run *run);                       /* just before the start */
 void phase_begin_running(struct run *run);                    /* commit */
 void phase_result(struct run *run, const struct msg_phase_done *done, const char *failure);
+void phase_tool_output(struct run *run, const struct msg_tool_output *said);
 void phase_tick(void *run); /* a loop_fn */
 
 #endif

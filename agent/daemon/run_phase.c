@@ -12,6 +12,7 @@
 
 #define TICK_NS           (250 * NS_PER_MS)
 #define TICKS_PER_SAMPLE  4
+#define TOOL_OUTPUT_MAX   (4U << 20)   /* the runner sends less */
 #define SAMPLE_UNSENT_MAX (256U << 10) /* bytes that wait for the network: beyond, live samples are dropped */
 
 static int64_t
@@ -43,6 +44,8 @@ phase_begin_arming(struct run *run, const struct msg_arm *arm)
 		run->first_rank += (uint64_t)LS_MAX(arm->node_workers[i], (int64_t)0);
 	run->start = (struct ls_mono){ 0 };
 	run->ticks = 0;
+	sink_free(&run->tool_out);
+	sink_free(&run->tool_err);
 	stalls_reset(run->stalls, ls_mono_now());
 	loop_timer_set(run->tick, TICK_NS);
 }
@@ -162,6 +165,16 @@ phase_tick(void *arg)
 	loop_timer_set(run->tick, TICK_NS);
 }
 
+void
+phase_tool_output(struct run *run, const struct msg_tool_output *said)
+{
+	struct sink *s = said->error ? &run->tool_err : &run->tool_out;
+	size_t len = strlen(said->data);
+
+	if (run->has_epoch && epoch_equal(&said->epoch, &run->epoch) && s->len + len <= TOOL_OUTPUT_MAX)
+		sink_add(s, said->data, len);
+}
+
 /* --- over --- */
 
 void
@@ -181,6 +194,8 @@ phase_result(struct run *run, const struct msg_phase_done *done, const char *fai
 		.first_rank = run->first_rank,
 		.started = has_started(run),
 		.done = done,
+		.tool_out = run->tool_out.text,
+		.tool_err = run->tool_err.text,
 		.failure = failure ? failure : run->stop_reason,
 		.agent_cpu_ns = own_cpu_ns() - run->cpu_before_ns,
 		.agent_net_bytes = run->env.ports->net_bytes(run->env.arg) - run->net_before,

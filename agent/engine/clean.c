@@ -1,4 +1,4 @@
-/* Removing what engines made. No more than three levels of directories: the recursion ends there. */
+/* Removing what engines made. No more than four levels of directories: the recursion ends there. */
 #include "agent/engine/clean.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 #include "common/base/mem.h"
 
 #define LEFT_MAX 64 /* paths that are named; more would only be noise */
-#define LEVELS   2  /* n<node>/b.<worker>/00000/ */
+#define LEVELS   3  /* n<node>/b.<worker>/00000/, n<node>/tool/Bonnie.<pid>/00000/ */
 
 struct leftovers {
 	char ***list;

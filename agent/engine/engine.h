@@ -21,14 +21,47 @@
 
 struct engine;
 
+/* What an external program has moved since it was let go, as far as that can be seen from outside. */
+struct engine_tool_counts {
+	uint64_t bytes, ops;
+	int64_t cpu_user_ns, cpu_system_ns;
+};
+
+enum engine_tool_state { ENGINE_TOOL_RUNS = 0, ENGINE_TOOL_DONE, ENGINE_TOOL_FAILED };
+
+/*
+ * External programs for the phases that they do; whoever owns the engine knows how. All calls come from one thread, the phase's only
+ * worker.
+ */
+struct engine_tools {
+	/*
+	 * Brings the program to the barrier before that phase. Blocks; stopped(stopped_arg) says when to give up. It may be there
+	 * already. Errors: any; nothing of it runs any more then.
+	 */
+	enum ls_rc (*arm)(void *arg, const struct phase *spec, bool (*stopped)(void *stopped_arg), void *stopped_arg,
+	    struct ls_err *err);
+	/* Lets it go. */
+	enum ls_rc (*release)(void *arg, struct ls_err *err);
+	/*
+	 * Waits until that instant at most. counts is filled in any case; end_ns with ENGINE_TOOL_DONE: when the phase ended, as
+	 * far as that can be seen; err with ENGINE_TOOL_FAILED.
+	 */
+	enum engine_tool_state (*poll)(
+	    void *arg, int64_t until_ns, struct engine_tool_counts *counts, int64_t *end_ns, struct ls_err *err);
+	/* Ends it and all that it has started. Harmless when nothing runs. */
+	void (*stop)(void *arg);
+};
+
 struct engine_config {
 	int run_dir_fd;      /* the run's own directory, borrowed for the engine's life: every path is relative to it */
 	const char *run_dir; /* its path, for messages only */
 	uint64_t node_index, node_count;
-	uint64_t seed;       /* of data and random orders; the same on all nodes of a run */
-	int64_t spin_ns;     /* before the instant, workers stop sleeping and yield in a loop */
-	struct shm_map *map; /* borrowed */
-	uint64_t dio_align;  /* alignment that direct I/O needs on this volume, 0 if it has none */
+	uint64_t seed;                    /* of data and random orders; the same on all nodes of a run */
+	int64_t spin_ns;                  /* before the instant, workers stop sleeping and yield in a loop */
+	struct shm_map *map;              /* borrowed */
+	uint64_t dio_align;               /* alignment that direct I/O needs on this volume, 0 if it has none */
+	const struct engine_tools *tools; /* NULL: none; borrowed */
+	void *tools_arg;
 };
 
 struct engine_arm {

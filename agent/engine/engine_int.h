@@ -91,6 +91,7 @@ struct worker {
 	struct file_set files; /* kept from phase to phase */
 	struct meta_state meta;
 	struct tree_state tree;
+	struct tally tool_tally; /* a phase of an external program */
 };
 
 struct engine {

@@ -4,9 +4,13 @@
 #include "agent/runner/runner_int.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "proto/model/tool.h"
 
 /* finished carries at most so many names. */
 #define LEFT_MAX 64
+
+/* Bytes of a program's output in a message; as JSON each may take six. */
+#define OUTPUT_PIECE 65536
 
 /* Answers only read what they are given: texts of ours stand in them without a copy. */
 static char *
@@ -198,11 +202,32 @@ act_settle(struct runner *r)
 	r->pending &= (unsigned)PENDING_QUIT;
 }
 
+/* One stream of an external program, in pieces; bytes that are no text become question marks. */
+static void
+send_output(struct runner *r, const char *text, bool error)
+{
+	char piece[OUTPUT_PIECE + 1];
+
+	while (text != NULL && *text != '\0') {
+		struct msg_tool_output body = { .epoch = *present_epoch(r), .error = error, .data = piece };
+		size_t n = 0;
+
+		for (; n < OUTPUT_PIECE && *text != '\0'; text++)
+			piece[n++] = (*text >= ' ' && *text <= '~') || *text == '\n' || *text == '\t' ? *text : '?';
+		piece[n] = '\0';
+		runner_send(r, MSG_TOOL_OUTPUT, &body);
+	}
+}
+
 static void
 act_done(struct runner *r)
 {
 	struct msg_phase_done body = { .epoch = *present_epoch(r), .flush_ns = r->call.flush_ns };
+	const struct msg_arm *arm = r->arm.body;
+	bool external = tool_of((enum phase_kind)arm->spec.kind) != TOOL_COUNT;
+	const struct tool_result *told = external ? ext_result(r->ext) : NULL;
 	const struct io_error *list = NULL;
+	struct tool_result tool;
 	union {
 		const struct io_error *in;
 		struct io_error *out;
@@ -214,6 +239,13 @@ act_done(struct runner *r)
 
 	/* A void attempt has no result. */
 	if ((r->pending & PENDING_VOID) == 0) {
+		if (told != NULL) {
+			send_output(r, told->out, false);
+			send_output(r, told->err, true);
+			tool = *told;
+			tool.out = tool.err = NULL;
+			body.tool = &tool;
+		}
 		body.errors = engine_errors(r->engine, &list, &body.error_list_count);
 		errors.in = list;
 		body.error_list = errors.out;

@@ -33,6 +33,16 @@ seed_of(const char *run)
 static enum ls_rc
 make_engine(struct runner *r, const struct msg_assign *assign, struct ls_err *err)
 {
+	struct ext_config ext = {
+		.run_dir_fd = rundir_fd(r->rundir),
+		.node_index = assign->node_index,
+		.node = assign->node,
+		.tools = assign->tools,
+		.tools_count = assign->tools_count,
+	};
+
+	r->ext = ext_new(&ext);
+
 	struct engine_config config = {
 		.run_dir_fd = rundir_fd(r->rundir),
 		.run_dir = rundir_path(r->rundir),
@@ -42,6 +52,8 @@ make_engine(struct runner *r, const struct msg_assign *assign, struct ls_err *er
 		.spin_ns = assign->spin_ns,
 		.map = r->map,
 		.dio_align = r->volume.dio_align != LS_UNKNOWN_U64 ? r->volume.dio_align : 0,
+		.tools = &ext_engine_tools,
+		.tools_arg = r->ext,
 	};
 
 	return engine_new(&config, &r->engine, err);
@@ -112,6 +124,8 @@ runner_clean(struct runner *r)
 
 	engine_free(r->engine);
 	r->engine = NULL;
+	ext_free(r->ext);
+	r->ext = NULL;
 	if (r->rundir == NULL)
 		return;
 	rundir_clean(r->rundir, r->keep_files, &r->left, &r->left_count);

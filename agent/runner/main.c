@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
+#include "agent/runner/ext_helper.h"
 #include "agent/runner/runner.h"
 #include "common/base/env.h"
 #include "common/base/log.h"
@@ -45,6 +46,14 @@ main(int argc, char **argv)
 		printf("lockstep-runner %s (%s)\n", lockstep_version, lockstep_build);
 		return 0;
 	}
+	if (argc >= 2 && strcmp(argv[1], "--gate") == 0)
+		return ext_gate_main(argc > 2 ? argv[2] : "-", 1);
+	if (argc == 3 && strcmp(argv[1], "--gate-end") == 0)
+		return ext_gate_main(argv[2], 0);
+	if (argc >= 3 && strcmp(argv[1], "--guard") == 0)
+		return ext_guard_main(argc - 2, argv + 2);
+	if (argc == 4 && strcmp(argv[1], "--probe") == 0)
+		return ext_probe_main(argv[2], argv[3]);
 	if (argc != 1 || !is_socket(LINK_FD) || !is_memfd(MAP_FD)) {
 		(void)fputs(what, stderr);
 		return 2;

@@ -72,6 +72,7 @@ runner_free(struct runner *r)
 	if (r == NULL)
 		return;
 	engine_free(r->engine);
+	ext_free(r->ext);
 	verify_free(r->verify);
 	rundir_free(r->rundir);
 	rundir_left_free(&r->left, &r->left_count);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "agent/engine/engine.h"
+#include "agent/runner/ext.h"
 #include "agent/runner/lifecycle.h"
 #include "agent/runner/link.h"
 #include "agent/runner/rundir.h"
@@ -53,6 +54,7 @@ struct runner {
 	struct volume_facts volume;
 	struct rundir *rundir;
 	struct engine *engine;
+	struct ext *ext; /* external programs; used by the engine */
 	struct io_error refusal;
 	struct verify *verify;
 

@@ -52,7 +52,8 @@
 	X(GETXATTR, "getxattr")                                                                                        \
 	X(MMAP, "mmap")                                                                                                \
 	X(MSYNC, "msync")                                                                                              \
-	X(FCNTL, "fcntl")
+	X(FCNTL, "fcntl")                                                                                              \
+	X(TOOL, "external program")
 
 enum shm_call {
 #define X(ID, name) SHM_CALL_##ID,

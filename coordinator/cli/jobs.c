@@ -9,6 +9,10 @@
 #include "common/base/sink.h"
 #include "coordinator/cli/files.h"
 #include "proto/codec/jobfile.h"
+#include "proto/model/tool.h"
+
+/* As the field of a phase allows. */
+#define FIO_JOB_TEXT_MAX 65536
 
 bool
 jobs_is_file(const char *word)
@@ -59,6 +63,59 @@ parse(const char *what, const struct option_texts *set, struct job *out, struct 
 	return rc;
 }
 
+/* "dir/of/job.json" and "a.fio": "dir/of/a.fio". */
+static char *
+beside(const char *what, const char *name)
+{
+	const char *slash = jobs_is_file(what) ? strrchr(what, '/') : NULL;
+
+	if (name[0] == '/' || slash == NULL)
+		return ls_strdup(name);
+	return ls_asprintf("%.*s/%s", (int)(slash - what), what, name);
+}
+
+/* fio job files that phases name are read here, as agents get their text only. */
+static enum ls_rc
+read_fio_files(const char *what, struct job *job, struct ls_err *err)
+{
+	for (size_t i = 0; i < job->phases_count; i++) {
+		struct phase *p = &job->phases[i];
+		size_t len;
+
+		if (p->job_file == NULL || p->job_file[0] == '\0')
+			continue;
+		if (p->fio_job != NULL && p->fio_job[0] != '\0')
+			return ls_err_set(err, LS_E_INVALID,
+			    "%s: phases[%zu].job_file: fio_job is given as well, one of them is meant", what, i);
+		char *path = beside(what, p->job_file);
+
+		free(p->fio_job);
+		p->fio_job = NULL;
+		enum ls_rc rc = file_read(path, &p->fio_job, &len, err);
+		free(path);
+		if (rc == LS_OK && (len > FIO_JOB_TEXT_MAX || strlen(p->fio_job) != len))
+			rc = ls_err_set(err, LS_E_INVALID, "%s: no fio job file, or longer than %d bytes", p->job_file,
+			    FIO_JOB_TEXT_MAX);
+		if (rc != LS_OK)
+			return ls_err_wrap(err, "%s: phases[%zu].job_file", what, i);
+		free(p->job_file);
+		p->job_file = NULL;
+	}
+	return LS_OK;
+}
+
+/* External programs: what they need is read, and their own phases are written out. */
+static enum ls_rc
+take_tools_apart(const char *what, struct job *job, struct ls_err *err)
+{
+	enum ls_rc rc = read_fio_files(what, job, err);
+
+	if (rc != LS_OK)
+		return rc;
+	rc = job_expand_tools(job, err);
+	return rc == LS_OK ? LS_OK : ls_err_wrap(err, "%s", what);
+}
+
 void
 jobs_set_nodes(struct job *job, const char *const *names, size_t count)
 {
@@ -93,6 +150,11 @@ jobs_load(const char *what, const struct job_overrides *overrides, struct job *o
 	struct job job = { 0 };
 	enum ls_rc rc = parse(what, overrides->set, &job, err);
 
+	if (rc == LS_OK) {
+		rc = take_tools_apart(what, &job, err);
+		if (rc != LS_OK)
+			field_struct_fini(&job_desc, &job);
+	}
 	if (rc != LS_OK)
 		return rc;
 	if (overrides->path != NULL) {

@@ -16,10 +16,12 @@
 
 #include "common/base/clock.h"
 #include "common/base/env.h"
+#include "common/base/env.h"
 #include "common/base/mem.h"
 #include "common/base/sink.h"
 #include "common/pki/pki.h"
 #include "coordinator/cli/files.h"
+#include "proto/model/tool.h"
 
 extern char **environ;
 
@@ -315,6 +317,31 @@ start_daemon(struct local *local, const char *store, struct ls_err *err)
 	return rc;
 }
 
+/* External programs that the caller's PATH has: in a local run they may be used, as the caller could start them anyway. */
+static void
+name_tools(struct sink *config)
+{
+	for (size_t i = 0; i < TOOL_COUNT; i++) {
+		const struct tool_info *tool = tool_info((enum tool_kind)i);
+		/* bonnie++ is often where only root's PATH looks */
+		char *dirs =
+		    ls_asprintf("%s:/usr/sbin:/sbin", ls_env("PATH") != NULL ? ls_env("PATH") : "/usr/bin:/bin");
+		char *rest = dirs;
+
+		for (char *dir; (dir = strsep(&rest, ":")) != NULL;) {
+			char *path = ls_asprintf("%s/%s", dir, tool->name);
+			bool found = dir[0] == '/' && strpbrk(path, "\n\r;#") == NULL && access(path, X_OK) == 0;
+
+			if (found)
+				sink_printf(config, "%s = %s\n", tool->key, path);
+			free(path);
+			if (found)
+				break;
+		}
+		free(dirs);
+	}
+}
+
 static enum ls_rc
 start_agent(struct local *local, struct child *child, const char *path, struct ls_err *err)
 {
@@ -328,6 +355,7 @@ start_agent(struct local *local, struct child *child, const char *path, struct l
 	    "[agent]\ncoordinator = %s\nca = %s/pki/ca.crt\ncert = %s/pki/agent-%s.crt\nkey = %s/pki/agent-%s.key\n"
 	    "spool = %s\nallow = %s\n",
 	    local->listen, local->dir, local->dir, child->name, local->dir, child->name, spool, path);
+	name_tools(&text);
 	if (rc == LS_OK)
 		rc = write_config(local, child, &text, err);
 	sink_free(&text);

@@ -11,8 +11,9 @@
 #include "common/base/version.h"
 #include "coordinator/daemon/store/labels.h"
 #include "coordinator/daemon/store/records.h"
-#include "proto/model/aggregate.h"
+#include "coordinator/import/tool_figures.h"
 #include "proto/codec/json.h"
+#include "proto/model/aggregate.h"
 
 /* What is read once for all phases. */
 struct source {
@@ -186,6 +187,8 @@ read_phase(const struct source *s, const struct store_phase *p, struct phase_res
 	add_attempts(s, p, out);
 	rc = read_nodes(s, p, &note, out, err);
 	if (rc == LS_OK)
+		tool_figures_before(out);
+	if (rc == LS_OK)
 		rc = phase_result_aggregate(out, &s->job, err);
 	if (rc == LS_OK && out->start_skew_ns == LS_UNKNOWN_I64)
 		out->start_skew_uncertainty_ns = LS_UNKNOWN_I64;
@@ -276,6 +279,7 @@ assemble_own(struct store *store, const char *run, struct results *out, struct l
 	r.run.job = s.job;
 	memset(&s.job, 0, sizeof(s.job));
 	if (rc == LS_OK) {
+		tool_figures_after(r.phases, r.phases_count);
 		results_add_scaling(&r);
 		results_add_quality_warnings(&r);
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/units.h"
+#include "coordinator/daemon/run_tools.h"
 
 #define CLOCK_WARN_NS NS_PER_MS
 
@@ -257,6 +258,35 @@ check_memory(struct report *r)
 	}
 }
 
+static void
+check_tool(struct report *r, enum tool_kind tool)
+{
+	enum check_level level = r->in->job->allow_mixed_tools ? CHECK_WARNING : CHECK_FAILED;
+	const struct tool_facts *first = NULL;
+	const char *first_node = NULL;
+
+	for (size_t i = 0; i < r->in->count; i++) {
+		const struct check_node *n = &r->in->nodes[i];
+		const struct tool_facts *mine;
+		struct ls_err err;
+
+		if (run_tool_of(name_of(n), &n->info->facts, tool, &mine, &err) != LS_OK) {
+			say(r, CHECK_FAILED, tool_names[tool], name_of(n), "%s", err.text);
+			continue;
+		}
+		if (first == NULL) {
+			first = mine;
+			first_node = name_of(n);
+		}
+		if (run_tool_versions(r->in->job, tool, first_node, first->version, name_of(n), mine->version, &err) !=
+		    LS_OK)
+			say(r, level, tool_names[tool], name_of(n), "%s", err.text);
+		else
+			say(r, CHECK_OK, tool_names[tool], name_of(n), "version %s, %s", or_unknown(mine->version),
+			    mine->path);
+	}
+}
+
 enum check_level
 check_nodes(const struct check_input *in, check_fn fn, void *arg)
 {
@@ -274,5 +304,8 @@ check_nodes(const struct check_input *in, check_fn fn, void *arg)
 	check_space(&r);
 	check_clocks(&r);
 	check_memory(&r);
+	for (enum tool_kind tool = 0; tool < TOOL_COUNT; tool++)
+		if (run_wants_tool(in->job, tool))
+			check_tool(&r, tool);
 	return r.worst;
 }

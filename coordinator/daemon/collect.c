@@ -8,6 +8,7 @@
 #include "coordinator/daemon/insist.h"
 #include "coordinator/daemon/run.h"
 #include "coordinator/daemon/store/records.h"
+#include "coordinator/import/tool_figures.h"
 
 #define PARTS_MAX 4096 /* of one result: 192 MiB */
 
@@ -94,7 +95,11 @@ look_into(struct store *store, struct piece *p)
 		return;
 	}
 	p->state = (enum node_state)result.state;
-	if (result.error_list_count > 0 && result.error_list[0].text != NULL)
+	if (p->state == NODE_DONE && tool_output_check(&result, &err) != LS_OK) {
+		p->state = NODE_FAILED;
+		p->error = ls_strdup(err.text);
+	}
+	if (p->error == NULL && result.error_list_count > 0 && result.error_list[0].text != NULL)
 		p->error = ls_strdup(result.error_list[0].text);
 	field_struct_fini(&node_result_desc, &result);
 }

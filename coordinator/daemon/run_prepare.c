@@ -11,6 +11,7 @@
 #include "coordinator/daemon/check.h"
 #include "coordinator/daemon/progress.h"
 #include "coordinator/daemon/run_int.h"
+#include "coordinator/daemon/run_tools.h"
 #include "coordinator/daemon/watch.h"
 
 #define FACTS_WAIT_NS     (2 * NS_PER_S)  /* an agent that is connected tells its facts within that time */
@@ -93,6 +94,33 @@ check_builds(const struct run *run, struct node *const *picked, size_t count, st
 	return GATHER_READY;
 }
 
+/* External programs: there on all nodes, and of one version unless the job says otherwise. */
+static enum gather_result
+check_tools(const struct run *run, struct node *const *picked, size_t count, struct ls_err *err)
+{
+	for (enum tool_kind tool = 0; tool < TOOL_COUNT; tool++) {
+		const struct tool_facts *first = NULL;
+
+		for (size_t i = 0; run_wants_tool(&run->job, tool) && i < count; i++) {
+			const struct tool_facts *mine;
+
+			if (!picked[i]->facts_known) {
+				ls_err_set(err, LS_E_REFUSED, "node %s has not told yet what it is", picked[i]->name);
+				return GATHER_WAIT;
+			}
+			if (run_tool_of(picked[i]->name, &picked[i]->facts, tool, &mine, err) != LS_OK)
+				return GATHER_REFUSED;
+			if (first == NULL)
+				first = mine;
+			if (!run->job.allow_mixed_tools &&
+			    run_tool_versions(&run->job, tool, picked[0]->name, first->version, picked[i]->name,
+				mine->version, err) != LS_OK)
+				return GATHER_REFUSED;
+		}
+	}
+	return GATHER_READY;
+}
+
 static void
 make_token(char *out, size_t len)
 {
@@ -113,7 +141,16 @@ set_str(char **slot, const char *text)
 	*slot = ls_strdup(text);
 }
 
-/* The node's facts as a copy: JSON is not needed for that, as only strings are owned. */
+static void
+copy_tool(const struct tool_facts *from, struct tool_facts *to)
+{
+	to->name = ls_strdup(from->name);
+	to->path = ls_strdup(from->path);
+	to->version = ls_strdup(from->version);
+	to->problem = ls_strdup(from->problem);
+}
+
+/* The node's facts as a copy: JSON is not needed for that, as only strings and the list of programs are owned. */
 static void
 copy_facts(const struct node_facts *from, struct node_facts *to)
 {
@@ -126,6 +163,9 @@ copy_facts(const struct node_facts *from, struct node_facts *to)
 		if (f->kind == FIELD_STR)
 			*slot = ls_strdup(*slot);
 	}
+	to->tools = from->tools_count > 0 ? ls_calloc(from->tools_count, sizeof(*to->tools)) : NULL;
+	for (size_t i = 0; i < from->tools_count; i++)
+		copy_tool(&from->tools[i], &to->tools[i]);
 	to->volume = NULL;
 }
 
@@ -198,6 +238,8 @@ run_gather(struct run *run, struct ls_err *err)
 		result = pick_connected(run, picked, &count, err);
 	if (result == GATHER_READY)
 		result = check_builds(run, picked, count, err);
+	if (result == GATHER_READY)
+		result = check_tools(run, picked, count, err);
 	if (result == GATHER_READY)
 		result = fit_phases(run, picked, count, err);
 	if (result == GATHER_READY)

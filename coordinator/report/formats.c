@@ -16,6 +16,7 @@ extern const struct report_format report_scale;
 extern const struct report_format report_xlsx;
 extern const struct report_format report_openmetrics;
 extern const struct report_format report_fio;
+extern const struct report_format report_tool_output;
 
 const struct report_format *const report_formats[] = {
 	&report_text,
@@ -32,6 +33,7 @@ const struct report_format *const report_formats[] = {
 	&report_xlsx,
 	&report_openmetrics,
 	&report_fio,
+	&report_tool_output,
 	NULL,
 };
 

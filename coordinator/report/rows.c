@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/mem.h"
+#include "proto/model/tool.h"
 
 #define UNKNOWN ((double)NAN)
 
@@ -17,8 +18,12 @@ report_test(const struct phase_result *phase)
 		[PHASE_BONNIE_DELETE] = "random-delete",
 	};
 
+	struct tool_step step;
+
 	if (phase->imported != NULL)
 		return phase->imported->test;
+	if (tool_step_of(&phase->spec, &step) && step.test != NULL)
+		return step.test;
 	if (phase->kind >= 0 && phase->kind < PHASE_KIND_COUNT && shuffled[phase->kind] != NULL &&
 	    phase->spec.order == ORDER_RANDOM)
 		return shuffled[phase->kind];

@@ -1,5 +1,6 @@
 /* One phase as a table. */
 #include "coordinator/report/text_int.h"
+#include "proto/model/tool.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,6 +9,7 @@
 
 #include "common/base/units.h"
 #include "coordinator/report/by_op.h"
+#include "proto/model/tool.h"
 
 #define MIB          1048576.0
 #define ERRORS_SHOWN 3 /* of each node */
@@ -104,6 +106,11 @@ text_phase_about(const struct results *results, const struct phase_result *phase
 
 	if (phase->imported != NULL) {
 		about_import(phase, buf, len);
+		return;
+	}
+	if (phase_kind_info((enum phase_kind)spec->kind)->groups & PHASE_TOOL) {
+		tool_about(spec, what, sizeof(what));
+		snprintf(buf, len, "%s at the barrier: %s", phase_kind_names[spec->kind], what);
 		return;
 	}
 	if (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_DATA)

@@ -591,9 +591,11 @@ fill_totals(struct phase_result *phase, bool partial)
 }
 
 static bool
-is_page_cache(const struct phase *spec)
+is_page_cache(const struct phase_result *phase)
 {
-	enum op_kind op = phase_kind_info((enum phase_kind)spec->kind)->op;
+	/* of an external program's phase the kind is the nearest of ours, while its spec is the program's */
+	const struct phase *spec = &phase->spec;
+	enum op_kind op = phase_kind_info((enum phase_kind)phase->kind)->op;
 
 	return (op == OP_WRITE || op == OP_UPDATE) && !phase_is_durable(spec) && spec->engine != ENGINE_NULL;
 }
@@ -679,7 +681,7 @@ phase_result_aggregate(struct phase_result *phase, const struct job *job, struct
 	phase_judge_verification(phase);
 	struct span span = span_gather(phase);
 	fill_totals(phase, partial);
-	phase->aggregate.page_cache = is_page_cache(&phase->spec);
+	phase->aggregate.page_cache = is_page_cache(phase);
 	phase->start_skew_ns = LS_UNKNOWN_I64;
 	phase->duration_ns = LS_UNKNOWN_I64;
 	if (span.first0 != LS_UNKNOWN_I64)

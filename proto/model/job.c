@@ -129,6 +129,10 @@ validate_phases(const struct job *job, struct ls_err *err)
 		if (phase_validate(&job->phases[i], &inner) != LS_OK ||
 		    validate_names(job->phases[i].nodes, job->phases[i].nodes_count, &inner) != LS_OK)
 			return ls_err_set(err, inner.rc, "phases[%zu].%s", i, inner.text);
+		if ((phase_kind_info((enum phase_kind)job->phases[i].kind)->groups & PHASE_TOOL) &&
+		    job->phases[i].steps == 0)
+			return ls_err_set(err, LS_E_INVALID,
+			    "phases[%zu].steps: not taken apart (lockstep does so with a job file)", i);
 	}
 	return job->nodes_count > 0 ? job_check_phase_nodes(job, job->nodes, job->nodes_count, err) : LS_OK;
 }
@@ -153,6 +157,8 @@ job_validate(const struct job *job, struct ls_err *err)
 uint64_t
 job_phase_workers(const struct job *job, const struct phase *phase)
 {
+	if (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_TOOL)
+		return 1; /* the program itself */
 	return phase->workers != 0 ? phase->workers : job->workers;
 }
 
@@ -178,6 +184,7 @@ enum set_kind {
 	SET_SYMLINKS,
 	SET_SYMLINKS_SHARED,
 	SET_TREE,
+	SET_TOOL,
 	SET_COUNT
 };
 
@@ -200,6 +207,8 @@ phase_set_kind(const struct phase *phase)
 {
 	if (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_TREE)
 		return SET_TREE;
+	if (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_TOOL)
+		return SET_TOOL;
 	if (!(phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_DATA))
 		return named_set_kind(phase);
 	switch ((enum phase_layout)phase->layout) {

@@ -60,7 +60,10 @@ add_phase(struct job *out, const struct phase *from, uint64_t file, uint64_t rec
 	free(p->name);
 	p->file_size = file;
 	p->record_size = record;
-	p->workers = workers > 0 ? workers : from->workers;
+	if (p->kind == PHASE_RUN_IOZONE)
+		p->streams = workers > 0 ? workers : from->streams;
+	else
+		p->workers = workers > 0 ? workers : from->workers;
 	p->name = ls_asprintf("%s %s/%s%s", phase_title(from), units_format_size(file, file_text, sizeof(file_text)),
 	    units_format_size(record, record_text, sizeof(record_text)), workers_text);
 }
@@ -104,7 +107,7 @@ static enum ls_rc
 check_phases(const struct job *job, struct ls_err *err)
 {
 	for (size_t i = 0; i < job->phases_count; i++)
-		if (!(phase_kind_info((enum phase_kind)job->phases[i].kind)->groups & PHASE_DATA))
+		if (!(phase_kind_info((enum phase_kind)job->phases[i].kind)->groups & (PHASE_DATA | PHASE_IOZONE_TOOL)))
 			return ls_err_set(err, LS_E_INVALID, "grid: phases[%zu], %s, has no sizes to vary", i,
 			    phase_kind_names[job->phases[i].kind]);
 	return LS_OK;

@@ -2,10 +2,13 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/base/mem.h"
 #include "common/base/sat.h"
 #include "proto/model/phase_int.h"
+#include "proto/model/tool.h"
 
 /* Direct I/O needs at least the size of a logical block; what a volume really asks for is looked up on the nodes. */
 #define DIRECT_ALIGN 512
@@ -64,6 +67,12 @@ const char *const phase_locks_names[] = {
 const char *const phase_dirs_names[] = {
 	[DIRS_PRIVATE] = "private",
 	[DIRS_SHARED] = "shared",
+	NULL,
+};
+
+const char *const phase_mode_names[] = {
+	[TOOL_THROUGHPUT] = "throughput",
+	[TOOL_SINGLE] = "single",
 	NULL,
 };
 
@@ -145,6 +154,13 @@ phase_copy(const struct phase *phase, struct phase *out)
 	out->name = ls_strdup(phase->name);
 	out->device = ls_strdup(phase->device);
 	out->record_sizes = ls_strdup(phase->record_sizes);
+	out->fio_job = ls_strdup(phase->fio_job);
+	out->job_file = ls_strdup(phase->job_file);
+	out->tests = NULL;
+	if (phase->tests_count > 0) {
+		out->tests = ls_calloc(phase->tests_count, sizeof(*out->tests));
+		memcpy(out->tests, phase->tests, phase->tests_count * sizeof(*out->tests));
+	}
 	out->nodes = NULL;
 	if (phase->nodes_count > 0)
 		out->nodes = ls_calloc(phase->nodes_count, sizeof(*out->nodes));
@@ -161,7 +177,7 @@ phase_reads_device(const struct phase *phase)
 bool
 phase_is_durable(const struct phase *phase)
 {
-	bool bonnie = (kinds[phase->kind].groups & PHASE_BONNIE) != 0;
+	bool bonnie = (kinds[phase->kind].groups & (PHASE_BONNIE | PHASE_BONNIE_TOOL)) != 0;
 
 	return phase->direct || phase->fsync || (phase->engine == ENGINE_MMAP && phase->mmap_sync == MMAP_SYNC_SYNC) ||
 	    phase->sync_writes != SYNC_WRITES_NONE || (bonnie && phase->semantics == BONNIE_2_00);
@@ -271,6 +287,8 @@ phase_validate(const struct phase *phase, struct ls_err *err)
 		rc = validate_data(phase, err);
 	if (rc == LS_OK && (kinds[phase->kind].groups & PHASE_META))
 		rc = validate_meta(phase, err);
+	if (rc == LS_OK && (kinds[phase->kind].groups & PHASE_TOOL))
+		rc = tool_phase_validate(phase, err);
 	return rc;
 }
 
@@ -432,6 +450,14 @@ phase_footprint(
     const struct phase *phase, uint64_t node_count, uint64_t total_workers, uint64_t *out_bytes, uint64_t *out_files)
 {
 	bool data = (kinds[phase->kind].groups & PHASE_DATA) != 0;
+
+	if (kinds[phase->kind].groups & PHASE_TOOL) {
+		tool_footprint(phase, out_bytes, out_files);
+		*out_bytes = sat_mul(*out_bytes, node_count);
+		*out_files = sat_mul(*out_files, node_count);
+		return;
+	}
+
 	uint64_t files = phase_reads_device(phase) ? 0
 	    : data                                 ? data_files(phase, node_count, total_workers)
 						   : sat_mul(phase->files, total_workers);

@@ -60,6 +60,10 @@ enum phase_group {
 	PHASE_XATTR = 32768 << FIELD_GROUP_SHIFT,    /* works on extended attributes */
 	PHASE_DEVICE = 0x40000 << FIELD_GROUP_SHIFT, /* only reads, and can do so from a raw device */
 	PHASE_CHECK = 0x400000 << FIELD_GROUP_SHIFT, /* reads data that can be checked */
+	PHASE_TOOL = 65536 << FIELD_GROUP_SHIFT,     /* an external program does it (tool.h) */
+	PHASE_FIO_TOOL = 131072 << FIELD_GROUP_SHIFT,
+	PHASE_BONNIE_TOOL = 0x100000 << FIELD_GROUP_SHIFT,
+	PHASE_IOZONE_TOOL = 524288 << FIELD_GROUP_SHIFT,
 	PHASE_GROUPS = 0x7fffff << FIELD_GROUP_SHIFT,
 };
 
@@ -137,6 +141,12 @@ enum phase_mix_order {
 	MIX_SEQUENTIAL,
 };
 
+/* How iozone runs. */
+enum phase_mode {
+	TOOL_THROUGHPUT = 0,
+	TOOL_SINGLE,
+};
+
 enum phase_dirs {
 	DIRS_PRIVATE = 0,
 	DIRS_SHARED,
@@ -148,6 +158,7 @@ extern const char *const phase_engine_names[];
 extern const char *const phase_mmap_sync_names[];
 extern const char *const phase_locks_names[];
 extern const char *const phase_dirs_names[];
+extern const char *const phase_mode_names[];
 extern const char *const phase_sync_writes_names[];
 extern const char *const phase_mix_names[];
 extern const char *const phase_order_names[];

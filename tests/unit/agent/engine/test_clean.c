@@ -103,17 +103,19 @@ test_clean_removes_what_engines_make(void **state)
 	assert_int_equal(n, 0);
 
 	assert_int_equal(mkdirat(fd, "n1/d.0", 0700) | mkdirat(fd, "n1/d.0/00000", 0700), 0);
-	assert_int_equal(mkdirat(fd, "n1/d.0/00000/deeper", 0700), 0);
-	put(fd, "n1/d.0/00000/deeper/f");
+	assert_int_equal(mkdirat(fd, "n1/d.0/00000/tree", 0700), 0);
+	assert_int_equal(mkdirat(fd, "n1/d.0/00000/tree/deeper", 0700), 0);
+	put(fd, "n1/d.0/00000/tree/deeper/f");
 	engine_clean_node_dir(fd, 1, &left, &n);
 	assert_true(n >= 1);
-	assert_non_null(strstr(left[0], "n1/d.0/00000/deeper: "));
+	assert_non_null(strstr(left[0], "n1/d.0/00000/tree/deeper: "));
 	assert_int_equal(faccessat(fd, "n1/data", F_OK, 0), -1);
 	free_left(left, n);
 
-	assert_int_equal(unlinkat(fd, "n1/d.0/00000/deeper/f", 0), 0);
-	assert_int_equal(
-	    unlinkat(fd, "n1/d.0/00000/deeper", AT_REMOVEDIR) | unlinkat(fd, "n1/d.0/00000", AT_REMOVEDIR), 0);
+	assert_int_equal(unlinkat(fd, "n1/d.0/00000/tree/deeper/f", 0), 0);
+	assert_int_equal(unlinkat(fd, "n1/d.0/00000/tree/deeper", AT_REMOVEDIR) |
+		unlinkat(fd, "n1/d.0/00000/tree", AT_REMOVEDIR) | unlinkat(fd, "n1/d.0/00000", AT_REMOVEDIR),
+	    0);
 	assert_int_equal(unlinkat(fd, "n1/d.0", AT_REMOVEDIR) | unlinkat(fd, "n1", AT_REMOVEDIR), 0);
 	assert_int_equal(unlinkat(fd, "outside/kept", 0) | unlinkat(fd, "outside", AT_REMOVEDIR), 0);
 	close(fd);
