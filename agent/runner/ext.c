@@ -348,9 +348,11 @@ check_order(const struct ext *ext, const struct phase *spec, struct ls_err *err)
 {
 	const char *name = tool_info(tool_of((enum phase_kind)spec->kind))->name;
 
-	if (ext->state == EXT_WAITS || ext->state == EXT_BETWEEN)
+	bool next = ext->state == EXT_BETWEEN && ext->step + 1 == spec->step;
+
+	if (next && ext->run.spec.kind == spec->kind)
 		return LS_OK;
-	if (ext->state == EXT_RUNS)
+	if (ext->state != EXT_NONE && ext->step == spec->step)
 		return ls_err_set(err, LS_E_STATE,
 		    "%s was let go into phase %llu in an attempt that was void, and cannot go back to before it", name,
 		    (unsigned long long)spec->step + 1);

@@ -10,6 +10,7 @@
 #include "coordinator/daemon/progress.h"
 #include "coordinator/daemon/run_int.h"
 #include "coordinator/daemon/watch.h"
+#include "proto/model/tool.h"
 
 #define ARM_WAIT_NS       (600 * NS_PER_S)
 #define ARM_BYTES_PER_S   (10ULL << 20) /* laying files out is at least as fast as that */
@@ -19,6 +20,8 @@
 #define NO_RESULT_WAIT_NS (10 * NS_PER_S) /* a node whose runner is gone sends what there is */
 #define STILL_NS          (600 * NS_PER_S)
 #define LOOK_NS           NS_PER_S
+#define TOOL_LEAD_NS      (100 * NS_PER_MS)
+#define TOOL_LATE_NS      (500 * NS_PER_MS)
 
 /* --- arm --------------------------------------------------------------------------------------------------------------------- */
 
@@ -299,6 +302,16 @@ run_on_failed(struct run *run, size_t i, const struct msg_failed *m)
 
 /* --- go ------------------------------------------------------------------------------------------------------------------------ */
 
+/*
+ * A program that was let go in an attempt that is void cannot go back. Its phases take longer than its own start-up by far: a longer lead
+ * costs nothing, and a node that is late by less than that start-up shows it in the start skew.
+ */
+static bool
+is_external(const struct run *run)
+{
+	return tool_of((enum phase_kind)run_phase(run)->kind) != TOOL_COUNT;
+}
+
 static void
 send_go(struct run *run, size_t i)
 {
@@ -312,6 +325,8 @@ send_go(struct run *run, size_t i)
 	msg_body_init(MSG_GO, &go);
 	msg_body_fini(MSG_GO, &go);
 	go.epoch = run_epoch(run);
+	if (is_external(run))
+		go.late_limit_ns = TOOL_LATE_NS;
 	go.start_ns = clockfit_to_remote(&m->used, run->barrier.start).ns;
 	run_send(run, i, MSG_GO, &go);
 }
@@ -322,7 +337,7 @@ run_act_go(struct run *run)
 	struct barrier *b = &run->barrier;
 
 	run->redo = false; /* armed: the files are what they are to be */
-	b->start.ns = ls_mono_now().ns + barrier_lead_ns(b);
+	b->start.ns = ls_mono_now().ns + barrier_lead_ns(b) + (is_external(run) ? TOOL_LEAD_NS : 0);
 	for (size_t i = 0; i < run->member_count; i++)
 		if (!run->members[i].record.lost)
 			send_go(run, i);
