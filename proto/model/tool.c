@@ -211,7 +211,7 @@ validate_bonnie(const struct phase *phase, struct ls_err *err)
 	if (phase->file_min > phase->file_max)
 		return ls_err_set(err, LS_E_RANGE, "file_min: %" PRIu64 " is larger than file_max, %" PRIu64,
 		    phase->file_min, phase->file_max);
-	if (phase->file_dirs > phase->file_count * BONNIE_FILES)
+	if (phase->file_count > 0 && phase->file_dirs > phase->file_count * BONNIE_FILES)
 		return ls_err_set(err, LS_E_RANGE, "file_dirs: more directories than files");
 	return LS_OK;
 }
