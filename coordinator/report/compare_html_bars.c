@@ -72,7 +72,7 @@ find(const struct report_sizes *sizes, uint64_t value)
 {
 	size_t at = 0;
 
-	while (sizes->items[at] != value)
+	while (at < sizes->count && sizes->items[at] != value)
 		at++;
 	return at;
 }

@@ -72,11 +72,12 @@ axes(struct sink *out, const struct plot *p)
 	size_t every = 1 + (p->grid->records.count - 1) / 8;
 	char text[32];
 
-	for (double y = 0; y <= p->top; y += step)
+	for (int i = 0; i * step <= p->top; i++)
 		sink_printf(out,
 		    "<line class=grid x1=%d x2=%d y1=%.1f y2=%.1f></line><text text-anchor=end x=%d "
 		    "y=%.1f>%.6g</text>\n",
-		    LEFT, WIDTH - RIGHT, place_y(p, y), place_y(p, y), LEFT - 8, place_y(p, y) + 4, y);
+		    LEFT, WIDTH - RIGHT, place_y(p, i * step), place_y(p, i * step), LEFT - 8, place_y(p, i * step) + 4,
+		    i * step);
 	for (size_t r = 0; r < p->grid->records.count; r += every)
 		sink_printf(out, "<text text-anchor=middle x=%.1f y=%d>%s</text>\n", place_x(p, r), HEIGHT - 6,
 		    units_format_size(p->grid->records.items[r], text, sizeof(text)));

@@ -16,8 +16,6 @@
 
 extern const struct report_format report_fio;
 
-#define HIST_MIDDLE(i) (hist_bucket_start(i) + hist_bucket_width(i) / 2)
-
 /* A direction of a job. */
 struct flow {
 	const struct op_result *op; /* NULL: nothing of the kind */
@@ -39,6 +37,13 @@ integer(struct sink *out, const char *name, uint64_t value)
 	sink_printf(out, "\"%s\":%" PRIu64 ",", name, value == LS_UNKNOWN_U64 ? 0 : value);
 }
 
+/* As fio names a bucket. */
+static uint64_t
+middle_of(uint32_t bucket)
+{
+	return hist_bucket_start(bucket) + hist_bucket_width(bucket) / 2;
+}
+
 /* From the buckets: nothing else is known of single operations. */
 static double
 deviation(const struct hist *h)
@@ -47,7 +52,7 @@ deviation(const struct hist *h)
 	double sum = 0;
 
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
-		double off = (double)HIST_MIDDLE(i) - mean;
+		double off = (double)middle_of(i) - mean;
 
 		sum += (double)h->buckets[i] * off * off;
 	}
@@ -70,7 +75,7 @@ distribution(struct sink *out, const struct latency *l)
 		for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
 			if (h->buckets[i] == 0)
 				continue;
-			sink_printf(out, "%s\"%" PRIu64 "\":%" PRIu64, comma, HIST_MIDDLE(i), h->buckets[i]);
+			sink_printf(out, "%s\"%" PRIu64 "\":%" PRIu64, comma, middle_of(i), h->buckets[i]);
 			comma = ",";
 		}
 		sink_printf(out, "}");
