@@ -117,8 +117,10 @@ text_phase_about(const struct results *results, const struct phase_result *phase
 		describe_data(spec, what, sizeof(what));
 	else
 		describe_meta(spec, what, sizeof(what));
-	if (spec->shift > 0)
-		snprintf(limits, sizeof(limits), ", those of the node %" PRIu64 " on", spec->shift);
+	if (spec->shift == 1)
+		snprintf(limits, sizeof(limits), ", those of the next node");
+	else if (spec->shift > 0)
+		snprintf(limits, sizeof(limits), ", those of the node %" PRIu64 " places on", spec->shift);
 	if (spec->time > 0)
 		snprintf(limits + strlen(limits), sizeof(limits) - strlen(limits), ", for %s",
 		    units_format_duration(spec->time, d, sizeof(d)));

@@ -231,15 +231,9 @@ bool phase_field_applies(const struct field_desc *field, enum phase_kind kind);
  */
 enum ls_rc phase_validate(const struct phase *phase, struct ls_err *err) LS_MUST_CHECK;
 
-/*
- * Whose files a node works on, and who works on the files of a node: the node itself, or by its shift another one of the
- * list. node < node_count. Each is the other's inverse: of every node's files one node makes use, worker w of the one
- * of those that worker w of the other has.
- */
+/* Whose files a node works on, who works on the files of a node (each the other's inverse), and are they not the node's own? */
 uint64_t phase_owner(const struct phase *phase, uint64_t node, uint64_t node_count);
 uint64_t phase_user(const struct phase *phase, uint64_t node, uint64_t node_count);
-
-/* Do nodes work on files that are not their own? */
 bool phase_is_shifted(const struct phase *phase, uint64_t node_count);
 
 /*
