@@ -122,8 +122,7 @@ add_row(struct results *doc, const struct columns *c, char **f, size_t count, si
 	double size = value(c, f, count, "file size");
 	double block = value(c, f, count, "block size");
 	if (doc->phases_count > before)
-		import_phase_sizes(&doc->phases[before], size >= 0 ? (uint64_t)size : LS_UNKNOWN_U64,
-		    block >= 0 ? (uint64_t)block : LS_UNKNOWN_U64);
+		import_phase_sizes(&doc->phases[before], import_to_u64(size), import_to_u64(block));
 }
 
 static enum ls_rc
@@ -181,8 +180,8 @@ live_end(struct results *doc, const struct live *l)
 		return;
 	struct phase_result *phase =
 	    import_phase(doc, strcmp(l->name, "READ") == 0 ? PHASE_READ : PHASE_WRITE, l->name, l->line);
-	phase->duration_ns = (int64_t)(l->ms * 1e6);
-	phase->aggregate.bytes = (uint64_t)l->bytes;
+	phase->duration_ns = import_to_i64(l->ms * 1e6);
+	phase->aggregate.bytes = import_to_u64(l->bytes);
 	if (l->ms > 0)
 		phase->aggregate.last_done.bytes_per_s = l->bytes / (l->ms / 1e3);
 	import_phase_metric(phase, "rows", (double)l->rows, "");

@@ -110,9 +110,9 @@ import_elbencho_add(struct results *doc, const struct elbencho_phase *p)
 	a->first_done.ops_per_s = isnan(p->iops.first) ? p->entries_s.first : p->iops.first;
 	a->last_done.ops_per_s = isnan(p->iops.last) ? p->entries_s.last : p->iops.last;
 	if (p->mib.last >= 0 && p->mib.last < 8e12)
-		a->bytes = (uint64_t)(p->mib.last * MIB);
+		a->bytes = import_to_u64(p->mib.last * MIB);
 	if (p->elapsed_ms.last >= 0)
-		phase->duration_ns = (int64_t)(p->elapsed_ms.last * 1e6);
+		phase->duration_ns = import_to_i64(p->elapsed_ms.last * 1e6);
 	pair_metric(phase, "elapsed", p->elapsed_ms, "ms");
 	pair_metric(phase, "rate", p->mib_s, "MiB/s");
 	pair_metric(phase, "IOPS", p->iops, "op/s");

@@ -159,7 +159,7 @@ all_clients_metrics(struct phase_result *phase, json_t *jobs, enum fio_direction
 static void
 longest_runtime(struct phase_result *phase, double bytes, double shortest, double longest)
 {
-	phase->duration_ns = longest > 0 ? (int64_t)(longest * 1e6) : LS_UNKNOWN_I64;
+	phase->duration_ns = longest > 0 ? import_to_i64(longest * 1e6) : LS_UNKNOWN_I64;
 	if (phase->nodes_count < 2 || longest <= 0 || isnan(bytes))
 		return;
 	import_phase_metric(phase, "bytes over the longest runtime", bytes / (longest / 1e3), "B/s");

@@ -145,7 +145,7 @@ add_value(struct results *doc, enum iozone_test test, double kib, double value, 
 	struct phase_result *phase =
 	    import_phase(doc, import_iozone_tests[test].kind, import_iozone_tests[test].test, line);
 
-	import_phase_sizes(phase, kib > 0 ? (uint64_t)(kib * 1024) : LS_UNKNOWN_U64, LS_UNKNOWN_U64);
+	import_phase_sizes(phase, kib > 0 ? import_to_u64(kib * 1024) : LS_UNKNOWN_U64, LS_UNKNOWN_U64);
 	import_node(doc, phase, IMPORT_UNNAMED)->bytes_per_s = value * 1024;
 }
 

@@ -73,6 +73,13 @@ bool import_size(const char *text, size_t len, uint64_t unit, uint64_t *out);
 /* "line N: <sentence>", N counted from 1; returns LS_E_INVALID. */
 enum ls_rc import_error(struct ls_err *err, size_t line, const char *fmt, ...) LS_PRINTF(3, 4);
 
+/*
+ * A number of another tool's text as an integer: what is negative, too large or no number at all is not known
+ * (LS_UNKNOWN_U64, LS_UNKNOWN_I64). A plain conversion of such a number is undefined.
+ */
+uint64_t import_to_u64(double value);
+int64_t import_to_i64(double value);
+
 /* --- documents (build.c) ------------------------------------------------------------------------------------------ */
 
 /* A node's name where the output does not tell one. */

@@ -191,10 +191,10 @@ take_row(struct ior *o, const struct import_words *w, size_t line)
 	if (column_or_nan(o->titles, w, "close(s)", &value))
 		import_phase_metric(phase, "close", value, "s");
 	if (column_or_nan(o->titles, w, "total(s)", &seconds)) {
-		phase->duration_ns = (int64_t)llround(seconds * 1e9);
+		phase->duration_ns = import_to_i64(round(seconds * 1e9));
 		import_phase_metric(phase, "total", seconds, "s");
 	}
-	if (column_or_nan(o->titles, w, "iter", &value) && value >= 0)
+	if (column_or_nan(o->titles, w, "iter", &value) && value >= 0 && value < 1e6)
 		phase->repetition = (uint64_t)value;
 	import_phase_metric(phase, "rate", rate, "MiB/s");
 	add_remarks(o, phase);
@@ -235,7 +235,7 @@ take_summary(struct ior *o, const struct import_words *w)
 	if (column(o->summary, w, "Max(OPs)", &value))
 		phase->aggregate.last_done.ops_per_s = value;
 	if (column(o->summary, w, "Mean(s)", &value)) {
-		phase->duration_ns = (int64_t)llround(value * 1e9);
+		phase->duration_ns = import_to_i64(round(value * 1e9));
 		import_phase_metric(phase, "summary time", value, "s");
 	}
 	if (strstr(o->summary, "Stonewall(s)") != NULL) {

@@ -68,7 +68,7 @@ add_time(struct phase_result *phase, double seconds, double rate, double planned
 	double done = seconds * rate;
 
 	import_phase_metric(phase, "time", seconds, "s");
-	phase->duration_ns = (int64_t)llround(seconds * 1e9);
+	phase->duration_ns = import_to_i64(round(seconds * 1e9));
 	if (strncmp(phase->imported->test, "File ", 5) != 0 || seconds < 1 || !(planned > 0))
 		return;
 	import_phase_metric(phase, "operations, from rate and time", round(done), "op");

@@ -114,7 +114,7 @@ add_cell(struct iozone *z, enum iozone_test test, const struct import_words *w, 
 	if (value <= 0)
 		return; /* -+n: the second pass was not made */
 	struct phase_result *phase =
-	    import_iozone_phase(z, test, (uint64_t)(kib * 1024), (uint64_t)(record * 1024), line);
+	    import_iozone_phase(z, test, import_to_u64(kib * 1024), import_to_u64(record * 1024), line);
 	import_iozone_value(z, import_node(z->doc, phase, import_iozone_node(z)), value);
 }
 

@@ -143,7 +143,7 @@ head_size(const struct iozone *z, const char *name)
 		if (text == NULL || !import_number_prefix(text, &value, &end) || import_after(end, "K") == NULL ||
 		    value > 9e15)
 			return LS_UNKNOWN_U64;
-	return (uint64_t)(value * 1024);
+	return import_to_u64(value * 1024);
 }
 
 static void
@@ -158,10 +158,10 @@ add_children(struct iozone *z, struct phase_result *phase, const struct block *b
 		struct node_result *node = import_node(z->doc, phase, name);
 		sum += b->rate[i];
 		if (b->ops) {
-			node->ops = (uint64_t)b->xfer[i];
+			node->ops = import_to_u64(b->xfer[i]);
 			node->ops_per_s = b->rate[i];
 		} else {
-			node->bytes = (uint64_t)(b->xfer[i] * 1024);
+			node->bytes = import_to_u64(b->xfer[i] * 1024);
 			node->bytes_per_s = b->rate[i] * 1024;
 		}
 	}

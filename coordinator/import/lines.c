@@ -365,6 +365,18 @@ import_size(const char *text, size_t len, uint64_t unit, uint64_t *out)
 	return true;
 }
 
+uint64_t
+import_to_u64(double value)
+{
+	return value >= 0 && value < 9.2e18 ? (uint64_t)value : LS_UNKNOWN_U64;
+}
+
+int64_t
+import_to_i64(double value)
+{
+	return value >= 0 && value < 9.2e18 ? (int64_t)value : LS_UNKNOWN_I64;
+}
+
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
 static size_t
