@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "agent/engine/zipf.h"
-#include "proto/model/phase.h"
+#include "proto/model/phase_work.h"
 
 /* A random order of 0..count-1. */
 struct permutation {

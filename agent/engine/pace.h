@@ -17,12 +17,14 @@ struct pace {
 	uint64_t ops, bytes;             /* that were given an instant so far */
 };
 
+/* Do operations have an intended instant? */
 static inline bool
 pace_has_rate(const struct pace *p)
 {
 	return p->ops_per_s > 0 || p->bytes_per_s > 0;
 }
 
+/* Is there anything to wait for? */
 static inline bool
 pace_is_set(const struct pace *p)
 {

@@ -22,7 +22,6 @@ enum op_kind {
 
 /* Names by enum op_kind, NULL-terminated. */
 extern const char *const op_names[OP_COUNT + 1];
-
 enum phase_kind {
 #define PHASE(ID, id, name, op, unit, groups, needs, help) PHASE_##ID,
 #include "proto/model/phases.def"
@@ -204,24 +203,6 @@ bool phase_same_work(const struct phase *a, const struct phase *b);
  * 0: its whole part.
  */
 uint64_t phase_byte_limit(const struct phase *phase);
-#define PHASE_SIZES_MAX  16
-#define PHASE_SIZES_TEXT 256
-
-/* One of several sizes that operations have, and its share among the weights of all. */
-struct phase_size {
-	uint64_t bytes, weight;
-};
-
-/*
- * Reads record_sizes into out, which has room for PHASE_SIZES_MAX; none where the phase names none. Errors: LS_E_INVALID,
- * LS_E_RANGE (a size larger than record_size ...).
- */
-enum ls_rc phase_parse_sizes(
-    const struct phase *phase, struct phase_size *out, size_t *out_count, struct ls_err *err) LS_MUST_CHECK;
-
-/* Are the blocks that it reads checked? */
-bool phase_verifies(const struct phase *phase);
-
 /* Does that field apply to the kind? */
 bool phase_field_applies(const struct field_desc *field, enum phase_kind kind);
 

@@ -2,7 +2,7 @@
 #ifndef LS_PROTO_MODEL_PHASE_INT_H
 #define LS_PROTO_MODEL_PHASE_INT_H
 
-#include "proto/model/phase.h"
+#include "proto/model/phase_work.h"
 
 /* Blocks that are stamped, and copied where duplicates are asked for. */
 #define PHASE_BLOCK_BYTES 4096

@@ -1,4 +1,6 @@
 /* Parameters of the work on data: contents, checking, sizes, rates. */
+#include "proto/model/phase_work.h"
+
 #include <inttypes.h>
 
 #include "proto/model/phase_int.h"
