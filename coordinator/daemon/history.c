@@ -6,6 +6,7 @@
 
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "coordinator/daemon/insist.h"
 #include "coordinator/daemon/operator.h"
 #include "coordinator/daemon/run.h"
 #include "coordinator/daemon/store/labels.h"
@@ -193,18 +194,28 @@ struct label_job {
 	struct ls_err err;
 };
 
+/* One attempt: tags and note must not be lost because the disk is full for a while. */
+static enum ls_rc
+label_once(struct store *store, void *arg, struct ls_err *err)
+{
+	struct label_job *job = arg;
+	const struct label_change change = { job->ask.add, job->ask.add_count, job->ask.remove, job->ask.remove_count,
+		job->ask.note };
+	enum ls_rc rc = LS_OK;
+
+	if (job->id == NULL)
+		rc = store_find_run(store, job->prefix, &job->id, err);
+	return rc == LS_OK ? store_label(store, job->id, &change, err) : rc;
+}
+
 static void
 label_work(void *arg)
 {
 	struct label_job *job = arg;
 	struct store *store = job->daemon->store;
-	const struct label_change change = { job->ask.add, job->ask.add_count, job->ask.remove, job->ask.remove_count,
-		job->ask.note };
 	struct store_run row = { 0 };
 
-	job->rc = store_find_run(store, job->prefix, &job->id, &job->err);
-	if (job->rc == LS_OK)
-		job->rc = store_label(store, job->id, &change, &job->err);
+	job->rc = insist_do(job->daemon->insist, store, label_once, job, &job->err);
 	if (job->rc == LS_OK)
 		job->rc = store_get_run(store, job->id, &row, &job->err);
 	if (job->rc == LS_OK)
