@@ -13,8 +13,11 @@
 #include "common/base/log.h"
 #include "common/base/version.h"
 #include "common/conf/conf.h"
+#include "common/net/loop.h"
+#include "common/net/tls.h"
 #include "common/pki/identity.h"
 #include "common/svc/svc.h"
+#include "proto/codec/json.h"
 #include "proto/codec/msg.h"
 
 #define EXIT_USAGE 2
@@ -80,6 +83,7 @@ print_version(void)
 {
 	printf("lockstep-agent %s (build %s), protocol %d.%d\n", lockstep_version, lockstep_build, MSG_PROTOCOL_MAJOR,
 	    MSG_PROTOCOL_MINOR);
+	printf("%s, %s, jansson %s\n", loop_library(), tls_library(), json_library());
 	return EXIT_SUCCESS;
 }
 

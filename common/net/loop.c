@@ -1,6 +1,7 @@
 #include "common/net/loop.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,4 +327,13 @@ loop_thread_create(pthread_t *out, void *(*fn)(void *), void *arg)
 	int errnum = pthread_create(out, NULL, fn, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return errnum;
+}
+
+const char *
+loop_library(void)
+{
+	static char text[64]; /* the same each time */
+
+	snprintf(text, sizeof(text), "libevent %s", event_get_version());
+	return text;
 }

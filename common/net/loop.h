@@ -60,6 +60,9 @@ void offload_submit(struct offload *off, loop_fn work, loop_fn done, void *arg);
 size_t offload_pending(const struct offload *off);
 void offload_free(struct offload *off);
 
+/* Name and version of the library that is in use, as it says itself: "libevent 2.1.12-stable". Static text. */
+const char *loop_library(void);
+
 /* For conn.c and listen.c alone. */
 struct event_base;
 struct event_base *loop_event_base(struct loop *loop);

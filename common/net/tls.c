@@ -407,3 +407,9 @@ out:
 	X509_STORE_CTX_free(check);
 	return rc;
 }
+
+const char *
+tls_library(void)
+{
+	return OpenSSL_version(OPENSSL_VERSION);
+}

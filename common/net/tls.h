@@ -50,4 +50,7 @@ enum ls_rc tls_ctx_new_pinned(
 /* Reads the files again for connections made from now on; on error the old ones stay in force. */
 enum ls_rc tls_ctx_reload(struct tls_ctx *ctx, struct ls_err *err) LS_MUST_CHECK;
 
+/* Name and version of the library that is in use, as it says itself: "OpenSSL 3.0.17 1 Jul 2025". Static text. */
+const char *tls_library(void);
+
 #endif

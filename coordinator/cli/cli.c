@@ -11,6 +11,9 @@
 #include "common/base/field.h"
 #include "common/base/mem.h"
 #include "common/base/version.h"
+#include "common/net/loop.h"
+#include "common/net/tls.h"
+#include "proto/codec/json.h"
 
 #define G(member) offsetof(struct cli, member)
 
@@ -96,7 +99,8 @@ print_help(const struct cmd *cmd)
 	}
 	sink_printf(&out, "\noptions of all commands:\n");
 	options_help(cli_options, &out);
-	sink_printf(&out, "\nexit status: 0 finished, 1 failed or aborted, 2 usage, 3 refused before the start,\n"
+	sink_printf(&out,
+	    "\nexit status: 0 finished, 1 failed or aborted, 2 usage, 3 refused before the start,\n"
 	    "4 compare: slower than allowed, 5 run: verification found blocks that are not what was written\n");
 	fputs(out.text, stdout);
 	sink_free(&out);
@@ -178,7 +182,8 @@ cli_main(int argc, char *const *argv)
 	if (options_parse(argc - 1, argv + 1, sets, 1, true, NULL, &used, &err) != LS_OK)
 		return cli_fail(CLI_USAGE, "%s (lockstep --help explains)", err.text);
 	if (cli.version) {
-		printf("lockstep %s (%s), protocol lockstep/1\n", lockstep_version, lockstep_build);
+		printf("lockstep %s (%s), protocol lockstep/1\n%s, %s, jansson %s\n", lockstep_version, lockstep_build,
+		    loop_library(), tls_library(), json_library());
 		return CLI_OK;
 	}
 	const char *name = used + 1 < argc ? argv[used + 1] : NULL;

@@ -6,6 +6,10 @@
 #include "common/conf/conf.h"
 #include "coordinator/daemon/config.h"
 #include "coordinator/daemon/server.h"
+#include "common/net/loop.h"
+#include "common/net/tls.h"
+#include "coordinator/daemon/store/store.h"
+#include "proto/codec/json.h"
 #include "proto/codec/msg.h"
 
 #define EXIT_USAGE 2
@@ -45,6 +49,8 @@ main(int argc, char **argv)
 	if (args.version) {
 		printf("lockstepd %s (build %s), protocol %d.%d\n", lockstep_version, lockstep_build,
 		    MSG_PROTOCOL_MAJOR, MSG_PROTOCOL_MINOR);
+		printf(
+		    "%s, %s, jansson %s, SQLite %s\n", loop_library(), tls_library(), json_library(), store_library());
 		goto out;
 	}
 	if (args.help) {

@@ -57,4 +57,7 @@ enum json_schema_use {
  */
 char *json_schema(const struct struct_desc *desc, enum json_schema_use use, const char *id, const char *title);
 
+/* Version of jansson that is in use, as it says itself: "2.14". Static text. */
+const char *json_library(void);
+
 #endif

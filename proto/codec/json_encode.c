@@ -377,3 +377,9 @@ json_encode_struct(const struct struct_desc *desc, const void *obj, bool indent,
 		*out_len = s.len;
 	return s.text;
 }
+
+const char *
+json_library(void)
+{
+	return jansson_version_str();
+}

@@ -307,3 +307,9 @@ store_close(struct store *s)
 	free(s->path);
 	free(s);
 }
+
+const char *
+store_library(void)
+{
+	return sqlite3_libversion();
+}

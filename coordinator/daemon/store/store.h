@@ -161,4 +161,7 @@ enum ls_rc store_list_attempts(struct store *store, const char *run, struct stor
 enum ls_rc store_get_phase(struct store *store, const char *run, uint64_t phase, uint64_t repetition,
     struct store_phase *out, struct ls_err *err) LS_MUST_CHECK;
 
+/* Version of SQLite that is in use, as it says itself: "3.40.1". Static text. */
+const char *store_library(void);
+
 #endif
