@@ -308,7 +308,7 @@ install: all ## into DESTDIR and PREFIX; SYSCONFDIR, LIBEXECDIR, UNITDIR and oth
 	install -m 0644 proto/schema/*.json $(DESTDIR)$(DATADIR)/lockstep/schema/
 	install -m 0644 proto/presets/*.json $(DESTDIR)$(DATADIR)/lockstep/presets/
 	install -m 0644 README.md ARCHITECTURE.md LICENSE deploy/doc/*.md $(DESTDIR)$(DOCDIR)/lockstep/
-	install -m 0644 deploy/examples/*.json $(DESTDIR)$(DOCDIR)/lockstep/examples/
+	install -m 0644 deploy/examples/*.json deploy/examples/*.fio $(DESTDIR)$(DOCDIR)/lockstep/examples/
 	for of in lockstepd lockstep-agent; do \
 	    install -m 0644 deploy/systemd/drop-in/$$of-*.conf $(DESTDIR)$(DOCDIR)/$$of/examples/; done
 	for unit in deploy/systemd/*.service.in; do \

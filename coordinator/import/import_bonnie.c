@@ -23,12 +23,12 @@ static const struct {
 	{ "getc", PHASE_CHAR_READ, true },
 	{ "get_block", PHASE_BLOCK_IN, true },
 	{ "seeks", PHASE_SEEKS, false },
-	{ "seq_create", PHASE_CREATE, false },
-	{ "seq_stat", PHASE_STAT, false },
-	{ "seq_del", PHASE_DELETE, false },
-	{ "ran_create", PHASE_CREATE, false },
-	{ "ran_stat", PHASE_STAT, false },
-	{ "ran_del", PHASE_DELETE, false },
+	{ "seq_create", PHASE_BONNIE_CREATE, false },
+	{ "seq_stat", PHASE_BONNIE_STAT, false },
+	{ "seq_del", PHASE_BONNIE_DELETE, false },
+	{ "ran_create", PHASE_BONNIE_CREATE, false },
+	{ "ran_stat", PHASE_BONNIE_STAT, false },
+	{ "ran_del", PHASE_BONNIE_DELETE, false },
 };
 
 /* Rates of 2.00's console may be rounded: "50.6m" are 50.6 times 1024 KiB. */
