@@ -101,7 +101,9 @@ bonnie_size(uint64_t bytes, char *buf, size_t len)
 const char *
 bonnie_files(const struct results *results, const struct phase_result *phase, size_t node, char *buf, size_t len)
 {
-	uint64_t files = phase->spec.files * job_phase_workers(&results->run.job, &phase->spec);
+	uint64_t files = phase->spec.kind == PHASE_RUN_BONNIE
+	    ? phase->spec.file_count * PER_N
+	    : phase->spec.files * job_phase_workers(&results->run.job, &phase->spec);
 
 	buf[0] = '\0';
 	if (phase->imported != NULL)

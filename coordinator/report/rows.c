@@ -39,7 +39,9 @@ report_file_size(const struct phase_result *phase)
 uint64_t
 report_record_size(const struct phase_result *phase)
 {
-	return phase->imported != NULL ? phase->imported->record_size : phase->spec.record_size;
+	if (phase->imported != NULL)
+		return phase->imported->record_size;
+	return phase->spec.kind == PHASE_RUN_BONNIE ? phase->spec.chunk_size : phase->spec.record_size;
 }
 
 static bool
