@@ -77,8 +77,10 @@ iozone_arrived(struct ext_run *run, size_t step, struct ls_err *err)
 
 	if (has_line(said, "", gate))
 		return true;
-	while (*p == '=') /* ends of tests before */
-		p += strcspn(p, "\n"), p += *p == '\n';
+	while (*p == '=') { /* ends of tests before */
+		p += strcspn(p, "\n");
+		p += *p == '\n';
+	}
 	if (strchr(p, '\n') != NULL)
 		(void)ls_err_set(err, LS_E_PROTO, "%s should wait before its test %s, but says \"%.*s\"",
 		    run->tool->name, gate, (int)strcspn(p, "\n"), p);
