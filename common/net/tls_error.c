@@ -1,8 +1,12 @@
 #include <errno.h>
+#include <stdio.h>
+#include <time.h>
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
 
+#include "common/base/clock.h"
 #include "common/net/tls_int.h"
 
 /* What a peer's alert means to the one who has to do something about it (RFC 8446, section 6). */
@@ -34,6 +38,69 @@ alert_text(unsigned long code)
 	return NULL;
 }
 
+/* A certificate's time as people write it, UTC; "?" when it cannot be read. */
+static const char *
+format_time(const ASN1_TIME *t, char *buf, size_t len)
+{
+	struct tm tm;
+
+	if (ASN1_TIME_to_tm(t, &tm) != 1 || strftime(buf, len, "%Y-%m-%dT%H:%MZ", &tm) == 0)
+		snprintf(buf, len, "?");
+	return buf;
+}
+
+/* Sets what with a certificate's dates and this machine's, as either may be what is wrong. */
+static enum ls_rc
+fail_with_dates(struct ls_err *err, const char *what, const X509 *cert)
+{
+	char from[40], to[40], now[40];
+
+	return ls_err_set(err, LS_E_TLS, "%s: valid from %s to %s, and this machine's clock says %s", what,
+	    format_time(X509_get0_notBefore(cert), from, sizeof(from)),
+	    format_time(X509_get0_notAfter(cert), to, sizeof(to)), ls_wall_format(ls_wall_now(), now, sizeof(now)));
+}
+
+/* The peer's certificate, or one above it, that is out of its time; NULL: none is. */
+static const X509 *
+out_of_time(const SSL *ssl)
+{
+	STACK_OF(X509) *chain = SSL_get0_verified_chain(ssl);
+
+	for (int i = 0; chain != NULL && i < sk_X509_num(chain); i++) {
+		const X509 *cert = sk_X509_value(chain, i);
+
+		if (X509_cmp_current_time(X509_get0_notBefore(cert)) > 0 ||
+		    X509_cmp_current_time(X509_get0_notAfter(cert)) < 0)
+			return cert;
+	}
+	return NULL;
+}
+
+static enum ls_rc
+not_verified(const SSL *ssl, struct ls_err *err)
+{
+	long result = SSL_get_verify_result(ssl);
+	bool time = result == X509_V_ERR_CERT_NOT_YET_VALID || result == X509_V_ERR_CERT_HAS_EXPIRED;
+	const X509 *cert = time ? out_of_time(ssl) : NULL;
+	char what[256];
+
+	snprintf(
+	    what, sizeof(what), "the peer's certificate is not accepted: %s", X509_verify_cert_error_string(result));
+	return cert != NULL ? fail_with_dates(err, what, cert) : ls_err_set(err, LS_E_TLS, "%s", what);
+}
+
+/* The peer does not like ours: it may be a matter of time, which OpenSSL tells as "bad", too. */
+static enum ls_rc
+refused_by_peer(const SSL *ssl, unsigned long code, struct ls_err *err)
+{
+	int alert = ERR_GET_REASON(code) - SSL_AD_REASON_OFFSET;
+	const X509 *own = SSL_get_certificate(ssl);
+
+	if (own != NULL && (alert == SSL_AD_CERTIFICATE_EXPIRED || alert == SSL_AD_BAD_CERTIFICATE))
+		return fail_with_dates(err, alert_text(code), own);
+	return ls_err_set(err, LS_E_TLS, "%s", alert_text(code));
+}
+
 static enum ls_rc
 ssl_error(SSL *ssl, unsigned long code, struct ls_err *err)
 {
@@ -44,8 +111,7 @@ ssl_error(SSL *ssl, unsigned long code, struct ls_err *err)
 	case SSL_R_UNEXPECTED_EOF_WHILE_READING:
 		return ls_err_set(err, LS_E_CLOSED, "the peer closed the connection without a TLS goodbye");
 	case SSL_R_CERTIFICATE_VERIFY_FAILED:
-		return ls_err_set(err, LS_E_TLS, "the peer's certificate is not accepted: %s",
-		    X509_verify_cert_error_string(SSL_get_verify_result(ssl)));
+		return not_verified(ssl, err);
 	case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
 		return ls_err_set(err, LS_E_TLS, "the peer has no certificate");
 	case SSL_R_NO_APPLICATION_PROTOCOL:
@@ -60,7 +126,7 @@ ssl_error(SSL *ssl, unsigned long code, struct ls_err *err)
 		break;
 	}
 	if (reason >= SSL_AD_REASON_OFFSET && alert_text(code) != NULL)
-		return ls_err_set(err, LS_E_TLS, "%s", alert_text(code));
+		return refused_by_peer(ssl, code, err);
 	return ls_err_set(err, LS_E_TLS, "%s", text != NULL ? text : "TLS failed without saying why");
 }
 

@@ -23,6 +23,9 @@
 	" (SELECT group_concat(tag) FROM (SELECT tag FROM tags WHERE tags.run = runs.id ORDER BY tag)), added_ns"      \
 	" FROM runs "
 
+#define WRITER_BUSY_MS 500
+#define READER_BUSY_MS 5000
+
 static const char *const sql_texts[SQL_COUNT] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
@@ -264,7 +267,8 @@ open_db(struct store *s, enum store_mode mode, struct ls_err *err)
 	if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK)
 		return ls_err_set(err, LS_E_STORE, "store %s: open: %s", s->path,
 		    s->db != NULL ? sqlite3_errmsg(s->db) : "out of memory");
-	sqlite3_busy_timeout(s->db, 5000);
+	/* A writer is tried again by who writes (insist.h), and says so; a reader just waits. */
+	sqlite3_busy_timeout(s->db, mode == STORE_WRITER ? WRITER_BUSY_MS : READER_BUSY_MS);
 	if (sqlite3_exec(s->db, pragmas, NULL, NULL, NULL) != SQLITE_OK)
 		return store_fail(s, "set up", err);
 	return mode == STORE_WRITER ? schema_migrate(s->db, s->path, err) : LS_OK;
