@@ -271,6 +271,10 @@ test-faults: all tools ## the whole fault matrix: who is hit, by what, in which 
 test-faults-random: all tools ## cells of it at random, until interrupted; prints its seed (FAULT_ARGS: --seed N --cells N)
 	LOCKSTEP_BUILD=$(BUILD) /usr/bin/python3 tests/support/faultmatrix.py --random $(FAULT_ARGS)
 
+.PHONY: test-soak
+test-soak: all tools ## 2,000 phases in one run: descriptors, threads and memory stay as they are
+	LOCKSTEP_BUILD=$(BUILD) SOAK_PHASES=2000 /usr/bin/python3 -m pytest -p no:cacheprovider -q tests/system/test_soak.py -k one_run
+
 bench: all tools ## benchmarks; nothing in the tests depends on time
 	tests/bench/run.sh $(BUILD)
 

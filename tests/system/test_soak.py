@@ -1,5 +1,6 @@
 """A run of 20 phases started 20 times leaves no file, process or descriptor behind."""
 import os
+import threading
 
 from cluster import wait_for
 
@@ -44,8 +45,36 @@ def test_nothing_is_left_behind(cluster):
         assert spool == [], "acknowledged results leave the spool"
 
 
-def test_two_hundred_phases_in_one_run_do_not_grow(cluster):
-    job = {**PHASES, "repeat": 10}
-    status, results, done = cluster.run(job, timeout=200)
+def watch(cluster, stop, seen):
+    """Descriptors, threads and memory of the daemons and of the runners, each half second."""
+    while not stop.wait(0.5):
+        row = {}
+        for name, pid in [("lockstepd", cluster.daemon.pid), *((n, cluster.agents[n].pid) for n in cluster.names),
+                          *((f"runner of {n}", cluster.runner_pid(n)) for n in cluster.names)]:
+            try:
+                row[name] = len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task")), resident(pid)
+            except OSError:
+                pass
+        seen.append(row)
+
+
+def test_phases_in_one_run_do_not_grow(cluster):
+    """Flat curves from the first quarter of the run to its end. SOAK_PHASES: how many, 200 unless it says so (make test-soak: 2,000)."""
+    phases = int(os.environ.get("SOAK_PHASES", "200"))
+    stop, seen = threading.Event(), []
+    watcher = threading.Thread(target=watch, args=(cluster, stop, seen))
+    watcher.start()
+    status, results, done = cluster.run({**PHASES, "repeat": phases // len(PHASES["phases"])}, timeout=200 + phases)
+    stop.set()
+    watcher.join()
     assert status == 0, done.stderr
-    assert len(results["phases"]) == 200
+    assert len(results["phases"]) == phases
+    # the result of the last sample may be of processes that end
+    early, late = [r for r in seen[len(seen) // 4:len(seen) // 2] if r], [r for r in seen[len(seen) // 2:-2] if r]
+    for name in late[0] if late else []:
+        before, after = [r[name] for r in early if name in r], [r[name] for r in late if name in r]
+        if not before or not after:
+            continue
+        assert max(n[0] for n in after) <= max(n[0] for n in before) + 2, f"{name}: descriptors grow"
+        assert max(n[1] for n in after) <= max(n[1] for n in before), f"{name}: threads grow"
+        assert max(n[2] for n in after) < max(n[2] for n in before) + (8 << 20), f"{name}: memory grows"
