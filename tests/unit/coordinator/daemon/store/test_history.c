@@ -392,7 +392,7 @@ test_limits(void **state)
 {
 	struct fixture *f = *state;
 	char *keep[] = { text("keep") };
-	char id[8];
+	char id[16];
 
 	open_store(f);
 	for (int i = 1; i <= 5; i++) {
