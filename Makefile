@@ -215,6 +215,9 @@ FUZZ_FOLDERS := coordinator/import proto/codec proto/model common/conf common/ne
 FUZZ_DRIVER = $(if $(FUZZER),,$(BUILD)/obj/tests/fuzz/driver.o)
 .PHONY: fuzz
 fuzz: $(FUZZ_TARGETS) ## fuzz targets in $(BUILD)/fuzz
+.PHONY: fuzz-long
+fuzz-long: ## libFuzzer (clang) on one target after the other, for long; FUZZ_RUNS, FUZZ_SECONDS
+	tests/fuzz/long.sh
 $(BUILD)/fuzz/fuzz_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/driver.o $(foreach f,$(FUZZ_FOLDERS),$(call lib,$(f)))
 	@mkdir -p $(@D)
 	$(call say,LD $@)$(CC) $(ALL_LDFLAGS) $(if $(FUZZER),-fsanitize=fuzzer) -o $@ $< $(FUZZ_DRIVER) \
@@ -355,7 +358,7 @@ help: ## this list
 
 .PHONY: clean
 clean: ## remove $(BUILD) and the variants
-	rm -rf $(BUILD) build-asan build-tsan build-clang build-analyzer
+	rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz build-analyzer
 
 .PHONY: FORCE
 FORCE:

@@ -46,8 +46,8 @@ def test_nothing_is_left_behind(cluster):
 
 
 def watch(cluster, stop, seen):
-    """Descriptors, threads and memory of the daemons and of the runners, each half second."""
-    while not stop.wait(0.5):
+    """Descriptors, threads and memory of the daemons and of the runners, five times a second."""
+    while not stop.wait(0.2):
         row = {}
         for name, pid in [("lockstepd", cluster.daemon.pid), *((n, cluster.agents[n].pid) for n in cluster.names),
                           *((f"runner of {n}", cluster.runner_pid(n)) for n in cluster.names)]:
@@ -69,12 +69,12 @@ def test_phases_in_one_run_do_not_grow(cluster):
     watcher.join()
     assert status == 0, done.stderr
     assert len(results["phases"]) == phases
-    # the result of the last sample may be of processes that end
-    early, late = [r for r in seen[len(seen) // 4:len(seen) // 2] if r], [r for r in seen[len(seen) // 2:-2] if r]
-    for name in late[0] if late else []:
-        before, after = [r[name] for r in early if name in r], [r[name] for r in late if name in r]
-        if not before or not after:
-            continue
+    # A runner has a thread more now and then, that arms or flushes. Only while it ran: the results document, made at the end, is as large as the run.
+    seen = [r for r in seen if all(f"runner of {n}" in r for n in cluster.names)]
+    early, late = seen[len(seen) // 4:len(seen) // 2], seen[len(seen) // 2:-1]
+    assert early and late
+    for name in late[0]:
+        before, after = [r[name] for r in early], [r[name] for r in late]
         assert max(n[0] for n in after) <= max(n[0] for n in before) + 2, f"{name}: descriptors grow"
-        assert max(n[1] for n in after) <= max(n[1] for n in before), f"{name}: threads grow"
+        assert max(n[1] for n in after) <= max(n[1] for n in before) + 2, f"{name}: threads grow"
         assert max(n[2] for n in after) < max(n[2] for n in before) + (8 << 20), f"{name}: memory grows"
