@@ -133,7 +133,7 @@ def test_delays_do_not_start_a_phase_apart(tracefs, name, pick, delays):
 
 def test_one_direction_is_uncertainty_and_a_warning(tracefs):
     """A constant delay of one direction cannot be told from a clock that is off: the claim covers it, and the report says so."""
-    timed = [{"kind": kind, "file_size": "256KiB", "record_size": "4KiB", "time": "600ms", "random_repeats": True}
+    timed = [{"kind": kind, "file_size": "256KiB", "record_size": "4KiB", "time": "600ms", "rate_ops": 200, "random_repeats": True}
              for kind in ("random-read", "random-write")]
     phases = [ALTERNATING["phases"][0], *timed]
     results = check_often(lambda: None, {"workers": 1, "phases": phases}, None, down=(0.04, 0.04))
