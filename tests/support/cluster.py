@@ -173,7 +173,10 @@ class Cluster:
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
+        found = [f"{name}: {line}" for name in ("lockstepd", *self.names) for line in self.log(name).splitlines()
+                 if "Sanitizer" in line or "runtime error:" in line]
         shutil.rmtree(self.dir, ignore_errors=True)
+        assert not found, "a sanitizer found something: " + "\n".join(found[:20])
 
     def __enter__(self):
         return self

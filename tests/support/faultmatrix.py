@@ -69,7 +69,7 @@ EXPECTED = [
     ("agent", "*", "*", "finished", None, {0}),
 
     ("runner", "kill", "preparing", "refused", r"node2: the runner was killed by signal 9", {3}),
-    ("runner", "term", "preparing", "refused", r"node2: the runner ", {3}),
+    ("runner", "term", "preparing", "refused|failed", r"node2: the runner ", {1, 3}),  # it ends when its look at the volume is over
     ("runner", "kill", "arming|setting|running|collecting", "failed", r"node2: .*signal 9", {1}),
     ("runner", "term", "arming|setting|running|collecting", "failed", r"node2: .*the runner ", {1}),
     ("runner", "full|read-only", "preparing", "refused", rf"node2: .*({DISK})", {3}),
