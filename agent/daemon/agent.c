@@ -427,6 +427,9 @@ learn_who_and_what(struct agent *agent, struct ls_err *err)
 	field_struct_init(&node_facts_desc, &agent->facts);
 	facts_collect(lateness, &agent->facts);
 	tools_probe(agent->config, &agent->facts);
+	agent->facts.limits = ls_malloc(sizeof(*agent->facts.limits));
+	field_struct_init(&node_limits_desc, agent->facts.limits);
+	limits_tell(agent->config, agent->facts.limits);
 	agent->spin_ns = facts_spin_ns(lateness);
 	return agent_check_identity(agent->config, agent->identity.name, sizeof(agent->identity.name), err);
 }

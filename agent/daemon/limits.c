@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "common/base/mem.h"
 #include "common/base/units.h"
+#include "proto/model/phase_work.h"
 
 #define DAY_MINUTES 1440U
 
@@ -103,4 +105,37 @@ limits_go_on(const struct agent_config *config, int64_t ran_ns, unsigned minute,
 		return ls_err_set(err, LS_E_LIMIT, "the run takes longer than %s (max_run_time of agent.conf)",
 		    units_format_duration(config->max_run_time, limit, sizeof(limit)));
 	return LS_OK;
+}
+
+enum ls_rc
+limits_hold(const struct agent_config *config, struct phase *spec, uint64_t workers, struct ls_err *err)
+{
+	if (config->max_bandwidth == 0 || workers == 0)
+		return LS_OK;
+	enum ls_rc rc = phase_hold(spec, config->max_bandwidth, 0, workers, err);
+	return rc == LS_OK ? LS_OK : ls_err_wrap(err, "max_bandwidth of this node's agent.conf");
+}
+
+static char **
+copy_list(char *const *list, size_t count)
+{
+	char **copy = ls_calloc(count + 1, sizeof(*copy));
+
+	for (size_t i = 0; i < count; i++)
+		copy[i] = ls_strdup(list[i]);
+	return copy;
+}
+
+void
+limits_tell(const struct agent_config *config, struct node_limits *out)
+{
+	out->allow = copy_list(config->allow, config->allow_count);
+	out->allow_count = config->allow_count;
+	out->quiet_hours = copy_list(config->quiet_hours, config->quiet_hours_count);
+	out->quiet_hours_count = config->quiet_hours_count;
+	out->max_bytes = config->max_bytes;
+	out->max_files = config->max_files;
+	out->max_workers = config->max_workers;
+	out->max_bandwidth = config->max_bandwidth;
+	out->max_run_time = config->max_run_time;
 }

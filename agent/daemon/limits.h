@@ -25,4 +25,15 @@ enum ls_rc limits_check(const struct agent_config *config, const struct msg_assi
 enum ls_rc limits_go_on(
     const struct agent_config *config, int64_t ran_ns, unsigned minute, struct ls_err *err) LS_MUST_CHECK;
 
+/*
+ * Holds a phase that is to be armed to max_bandwidth: its rate_bytes becomes the workers' equal share, unless it is lower already.
+ * workers: of this node in the phase; 0: nothing to hold. Errors: LS_E_REFUSED for a phase that moves data and has no rate to set
+ * (an external program, small files); LS_E_LIMIT when the share is less than a byte per second. Pure.
+ */
+enum ls_rc limits_hold(
+    const struct agent_config *config, struct phase *spec, uint64_t workers, struct ls_err *err) LS_MUST_CHECK;
+
+/* The limits as facts tell them; out is initialised, field_struct_fini(&node_limits_desc, out) ends it. */
+void limits_tell(const struct agent_config *config, struct node_limits *out);
+
 #endif

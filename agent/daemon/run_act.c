@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "agent/daemon/allow.h"
+#include "agent/daemon/limits.h"
 #include "agent/daemon/run_int.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
@@ -123,8 +124,13 @@ act_arm(struct run *run, const void *body)
 		refuse_arm(run, err.text);
 		return;
 	}
+	struct msg_arm held = *arm; /* its lists and texts are the message's */
+	if (limits_hold(run->env.config, &held.spec, mine, &err)) {
+		refuse_arm(run, err.text);
+		return;
+	}
 	phase_begin_arming(run, arm);
-	runner_send(run->runner, MSG_ARM, arm);
+	runner_send(run->runner, MSG_ARM, &held);
 }
 
 static void

@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/mem.h"
 #include "coordinator/cli/client.h"
+#include "coordinator/cli/dry_run.h"
 #include "coordinator/cli/files.h"
 #include "coordinator/cli/follow.h"
 #include "coordinator/cli/jobs.h"
@@ -28,7 +29,7 @@ struct run_options {
 	struct option_texts set, tags;
 	uint64_t workers, repeat, local;
 	int64_t wait_ns;
-	bool detach, no_tty, quiet;
+	bool detach, no_tty, quiet, dry_run;
 };
 
 #define O(member) offsetof(struct run_options, member)
@@ -50,6 +51,8 @@ static const struct option_row rows[] = {
 	    "no cluster: start lockstepd and N agents on this machine, for this run", 1, LOCAL_NODES_MAX },
 	{ "wait", 0, OPTION_DURATION, O(wait_ns), "TIME", "wait so long for missing nodes, such as 30s", 0, 0 },
 	{ "detach", 'd', OPTION_FLAG, O(detach), NULL, "print the run's id and do not wait for its end", 0, 0 },
+	{ "dry-run", 0, OPTION_FLAG, O(dry_run), NULL,
+	    "start nothing: tell what each node would do, and what would refuse it; --json takes the plan", 0, 0 },
 	{ "no-tty", 0, OPTION_FLAG, O(no_tty), NULL, "plain lines even on a terminal", 0, 0 },
 	{ "quiet", 'q', OPTION_FLAG, O(quiet), NULL, "no progress; the report still comes at the end", 0, 0 },
 	{ 0 },
@@ -79,6 +82,9 @@ check_options(struct run *run)
 	if (options->local != 0 && (options->detach || options->nodes != NULL))
 		return cli_fail(
 		    CLI_USAGE, "run: --local cannot be used with %s", options->detach ? "--detach" : "--nodes");
+	if (options->dry_run && (options->detach || options->format != NULL))
+		return cli_fail(CLI_USAGE, "run: --dry-run makes no results: it cannot be used with %s",
+		    options->detach ? "--detach" : "--format");
 	if (options->detach && (options->json != NULL || options->format != NULL))
 		return cli_fail(CLI_USAGE, "run: --detach does not wait for results: use lockstep report later");
 	if (output_format(options->format != NULL ? options->format : "text", &run->format, &err) != LS_OK)
@@ -322,6 +328,13 @@ run_run(const struct cli *cli, const void *opaque, const struct option_texts *wo
 	status = load_job(&run, words->items[0]);
 	if (status != CLI_OK)
 		return status;
+	if (run.options->dry_run) {
+		const struct dry_run what = { .local = run.options->local, .json = run.options->json };
+
+		status = dry_run(cli, &what, &run.job);
+		field_struct_fini(&job_desc, &run.job);
+		return status;
+	}
 	if (run.options->local != 0)
 		status = start_local(&run);
 	if (status == CLI_OK)
@@ -356,10 +369,18 @@ const struct cmd cmd_run = {
 	    "terminal, and\n"
 	    "with --local, it aborts at once. What was measured until then is reported.\n"
 	    "\n"
+	    "--dry-run tells phases as they would be written out, files, bytes, time (as the job says, or as an "
+	    "earlier "
+	    "run of the\n"
+	    "same job took) and which limits refuse it (exit status 3). It asks lockstepd for its nodes; without one "
+	    "it assumes\n"
+	    "three, those of --nodes, or those of --local N.\n"
+	    "\n"
 	    "examples:\n"
 	    "  lockstep run --local 3 --path /mnt/vol quick\n"
 	    "  lockstep run --path /mnt/vol --nodes a,b,c bonnie --json out.json\n"
 	    "  lockstep run --path /mnt/vol --set phases.direct=true --set phases.record_size=1MiB --repeat 5 quick\n"
+	    "  lockstep run my-job.json --dry-run\n"
 	    "  lockstep run my-job.json --detach",
 	.options = rows,
 	.options_size = sizeof(struct run_options),

@@ -2,30 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/sat.h"
-
-uint64_t
-progress_planned(const struct phase *p, const uint64_t *node_workers, size_t node_count)
-{
-	uint64_t workers = 0, nodes = 0;
-
-	for (size_t i = 0; i < node_count; i++) {
-		workers += node_workers[i];
-		nodes += node_workers[i] > 0;
-	}
-	if (p->time > 0)
-		return 0;
-	if ((phase_kind_info((enum phase_kind)p->kind)->groups & PHASE_META) != 0)
-		return sat_mul(p->files, workers);
-	if (p->kind == PHASE_SEEKS)
-		return sat_mul(p->seeks, nodes);
-	if (p->amount > 0)
-		return sat_mul(p->amount, workers);
-	uint64_t once = phase_bytes_once(p, nodes, workers);
-
-	return phase_byte_limit(p) > 0 ? LS_MIN(once, sat_mul(phase_byte_limit(p), workers)) : once;
-}
-
 double
 progress_share(const struct phase *p, uint64_t planned, uint64_t done, int64_t elapsed_ns)
 {

@@ -9,13 +9,7 @@
 
 #include "proto/model/job.h"
 
-/*
- * What all workers together will have done at the phase's end: bytes or files, as the kind counts; 0 when its time decides.
- * node_workers[i] workers run on node i.
- */
-uint64_t progress_planned(const struct phase *phase, const uint64_t *node_workers, size_t node_count);
-
-/* Share 0 to 1 of the phase, NAN when it cannot be told. planned: as above; done in the same unit; elapsed_ns since the start. */
+/* Share 0 to 1 of the phase, NAN when it cannot be told. planned: as phase_planned tells; done in the same unit; elapsed_ns since the start. */
 double progress_share(const struct phase *phase, uint64_t planned, uint64_t done, int64_t elapsed_ns);
 
 /* Time left, LS_UNKNOWN_I64 when it cannot be told. */

@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/base/sink.h"
+#include "common/base/units.h"
 #include "common/base/version.h"
 #include "coordinator/daemon/check.h"
 #include "coordinator/daemon/progress.h"
@@ -166,6 +167,7 @@ copy_facts(const struct node_facts *from, struct node_facts *to)
 	to->tools = from->tools_count > 0 ? ls_calloc(from->tools_count, sizeof(*to->tools)) : NULL;
 	for (size_t i = 0; i < from->tools_count; i++)
 		copy_tool(&from->tools[i], &to->tools[i]);
+	to->limits = NULL;
 	to->volume = NULL;
 }
 
@@ -180,6 +182,18 @@ warn_hung(struct run *run, const struct node *n)
 		    h->call != NULL ? ", in " : "", h->call != NULL ? h->call : "", h->file != NULL ? " of " : "",
 		    h->file != NULL ? h->file : "");
 	}
+}
+
+/* Its own cap, which agents apply to each phase; what is measured is the cap then. */
+static void
+warn_node_cap(struct run *run, const struct node *n)
+{
+	char rate[32];
+
+	if (n->facts.limits == NULL || n->facts.limits->max_bandwidth == 0)
+		return;
+	run_warn(run, "node %s: its workers together were held to %s (max_bandwidth of its agent.conf)", n->name,
+	    units_format_rate((double)n->facts.limits->max_bandwidth, rate, sizeof(rate)));
 }
 
 static void
@@ -197,6 +211,7 @@ adopt(struct run *run, struct node *const *picked, size_t count)
 		copy_facts(&picked[i]->facts, &m->record.info.facts);
 		clock_sync_fill(&picked[i]->clock, ls_mono_now(), &m->record.info.clock);
 		warn_hung(run, picked[i]);
+		warn_node_cap(run, picked[i]);
 		m->node = picked[i];
 		picked[i]->run = run;
 		picked[i]->member = i;
@@ -213,6 +228,8 @@ fit_phases(struct run *run, struct node *const *picked, size_t count, struct ls_
 	for (size_t i = 0; i < count; i++)
 		names[i] = picked[i]->name;
 	rc = job_check_phase_nodes(&run->job, names, count, err);
+	if (rc == LS_OK)
+		rc = job_hold(&run->job, count, err);
 	if (rc == LS_OK)
 		rc = job_expand_solo(&run->job, names, count, err);
 	free(names);

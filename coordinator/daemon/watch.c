@@ -10,6 +10,7 @@
 #include "coordinator/daemon/insist.h"
 #include "coordinator/daemon/operator.h"
 #include "coordinator/daemon/progress.h"
+#include "proto/model/phase_work.h"
 
 #define LIVE_NS      (300 * NS_PER_MS)
 #define WAIT_TOLD_NS (3 * NS_PER_S) /* an answer that takes longer is told */
@@ -76,7 +77,7 @@ fill_progress(const struct run *run, struct msg_run_event *e)
 	}
 	if (run->barrier.start.ns > 0)
 		e->elapsed_ns = LS_MAX(ls_mono_now().ns - run->barrier.start.ns, 0);
-	e->progress = progress_share(p, progress_planned(p, workers, run->member_count), done, e->elapsed_ns);
+	e->progress = progress_share(p, phase_planned(p, workers, run->member_count), done, e->elapsed_ns);
 	e->left_ns = progress_left_ns(p, e->progress, e->elapsed_ns);
 	free(workers);
 }

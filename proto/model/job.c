@@ -151,7 +151,7 @@ job_validate(const struct job *job, struct ls_err *err)
 		    err, LS_E_INVALID, "grid: its phases must be written out (lockstep does so with a job file)");
 	if (rc == LS_OK)
 		rc = validate_phases(job, err);
-	return rc;
+	return rc == LS_OK ? job_check_caps(job, err) : rc;
 }
 
 uint64_t

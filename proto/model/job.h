@@ -54,6 +54,16 @@ enum ls_rc job_check_phase_nodes(
  */
 enum ls_rc job_expand_solo(struct job *job, char *const *nodes, size_t count, struct ls_err *err) LS_MUST_CHECK;
 
+/*
+ * Holds the phases to the job's max_bandwidth and max_ops, once the run's nodes are known and before solo phases are written out: in a solo
+ * phase each worker has the same share as in the phase of all, so that the two can be compared. A second call changes nothing. Errors: as
+ * phase_hold, the sentence names the key and the phase; phases before it are held then.
+ */
+enum ls_rc job_hold(struct job *job, size_t node_count, struct ls_err *err) LS_MUST_CHECK;
+
+/* Can each phase be held to the job's caps at all, on one node? Errors: as job_hold. */
+enum ls_rc job_check_caps(const struct job *job, struct ls_err *err) LS_MUST_CHECK;
+
 /* Workers per node of a phase: its own number, or the job's. */
 uint64_t job_phase_workers(const struct job *job, const struct phase *phase);
 

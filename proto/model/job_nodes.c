@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "common/base/mem.h"
+#include "common/base/sat.h"
 #include "proto/model/job.h"
+#include "proto/model/phase_work.h"
 
 #define PHASES_MAX  4096
 #define RESULTS_MAX 1000000
@@ -144,4 +146,52 @@ job_expand_solo(struct job *job, char *const *nodes, size_t count, struct ls_err
 	job->phases = out.phases;
 	job->phases_count = out.phases_count;
 	return LS_OK;
+}
+
+static enum ls_rc
+hold_one(const struct job *job, size_t p, uint64_t workers, struct phase *phase, struct ls_err *err)
+{
+	const struct {
+		const char *key;
+		uint64_t cap, bytes, ops;
+	} caps[] = {
+		{ "max_bandwidth", job->max_bandwidth, job->max_bandwidth, 0 },
+		{ "max_ops", job->max_ops, 0, job->max_ops },
+	};
+	struct ls_err why;
+
+	for (size_t i = 0; i < ARRAY_LEN(caps); i++) {
+		if (caps[i].cap == LS_UNKNOWN_U64 || caps[i].cap == 0)
+			continue;
+		enum ls_rc rc = phase_hold(phase, caps[i].bytes, caps[i].ops, workers, &why);
+		if (rc != LS_OK)
+			return ls_err_set(err, rc, "%s: phases[%zu]: %s", caps[i].key, p, why.text);
+	}
+	return LS_OK;
+}
+
+enum ls_rc
+job_hold(struct job *job, size_t node_count, struct ls_err *err)
+{
+	enum ls_rc rc = LS_OK;
+
+	for (size_t p = 0; rc == LS_OK && p < job->phases_count; p++) {
+		struct phase *phase = &job->phases[p];
+		size_t nodes = phase->nodes_count > 0 ? phase->nodes_count : node_count;
+
+		rc = hold_one(job, p, sat_mul(nodes, job_phase_workers(job, phase)), phase, err);
+	}
+	return rc;
+}
+
+enum ls_rc
+job_check_caps(const struct job *job, struct ls_err *err)
+{
+	enum ls_rc rc = LS_OK;
+
+	for (size_t p = 0; rc == LS_OK && p < job->phases_count; p++) {
+		struct phase copy = job->phases[p]; /* only its numbers change */
+		rc = hold_one(job, p, job_phase_workers(job, &copy), &copy, err);
+	}
+	return rc;
 }

@@ -287,9 +287,31 @@ warn_heartbeat(struct results *results)
 	}
 }
 
+static void
+warn_caps(struct results *results)
+{
+	const struct job *job = &results->run.job;
+	char rate[32];
+
+	if (results->run.origin != NULL)
+		return;
+	if (job->max_bandwidth != LS_UNKNOWN_U64 && job->max_bandwidth > 0)
+		warnings_add(&results->run.warnings, &results->run.warnings_count,
+		    "all nodes together were held to %s (max_bandwidth of the job): where that is reached, it and not "
+		    "the volume was "
+		    "measured",
+		    units_format_rate((double)job->max_bandwidth, rate, sizeof(rate)));
+	if (job->max_ops != LS_UNKNOWN_U64 && job->max_ops > 0)
+		warnings_add(&results->run.warnings, &results->run.warnings_count,
+		    "all nodes together were held to %" PRIu64
+		    " op/s (max_ops of the job): where that is reached, it and not the volume was measured",
+		    job->max_ops);
+}
+
 void
 results_add_quality_warnings(struct results *results)
 {
+	warn_caps(results);
 	warn_one_machine(results);
 	warn_differences(results);
 	warn_small_file_set(results);

@@ -23,38 +23,6 @@ data_phase(enum phase_kind kind, enum phase_layout layout, uint64_t file_size)
 }
 
 static void
-test_planned_work(void **state)
-{
-	const uint64_t workers[] = { 2, 0, 4 };
-	struct phase p = data_phase(PHASE_WRITE, LAYOUT_WORKER, MIB);
-
-	(void)state;
-	assert_int_equal(progress_planned(&p, workers, 3), 6 * MIB);
-	p.layout = LAYOUT_NODE;
-	assert_int_equal(progress_planned(&p, workers, 3), 2 * MIB);
-	p.layout = LAYOUT_SHARED;
-	assert_int_equal(progress_planned(&p, workers, 3), MIB);
-	p.amount = 3 * MIB;
-	assert_int_equal(progress_planned(&p, workers, 3), 18 * MIB);
-	p.time = NS_PER_S;
-	assert_int_equal(progress_planned(&p, workers, 3), 0);
-	p.time = 0;
-	p.amount = 0;
-	p.kind = PHASE_CHAR_WRITE;
-	p.layout = LAYOUT_NODE;
-	assert_int_equal(progress_planned(&p, workers, 3), 2 * MIB); /* parts of less than 3 MiB */
-	p.file_size = 1024 * MIB;
-	assert_int_equal(progress_planned(&p, workers, 3), 18 * MIB); /* bonnie++ 2.00: 3 MiB each */
-	p.semantics = BONNIE_1_03;
-	assert_int_equal(progress_planned(&p, workers, 3), 2048 * MIB);
-	p.kind = PHASE_CREATE;
-	p.files = 100;
-	assert_int_equal(progress_planned(&p, workers, 3), 600);
-	p.files = UINT64_MAX / 2;
-	assert_true(progress_planned(&p, workers, 3) == UINT64_MAX);
-}
-
-static void
 test_share_and_time_left(void **state)
 {
 	struct phase p = data_phase(PHASE_WRITE, LAYOUT_WORKER, MIB);
@@ -108,7 +76,6 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_planned_work),
 		cmocka_unit_test(test_share_and_time_left),
 		cmocka_unit_test(test_alignment_of_direct_phases),
 		cmocka_unit_test(test_footprint_counts_each_set_of_files_once),
