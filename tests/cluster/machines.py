@@ -109,8 +109,6 @@ class Site:
         os.makedirs(os.path.join(self.dir, "store"))
         self.pki("init")
         self.pki("issue", "coordinator", "admin")
-        for node in NODES:
-            self.pki("issue", "agent", node)
         self.start_daemon()
         self.install()
         self.wait_nodes()
@@ -120,7 +118,7 @@ class Site:
         pki = os.path.join(self.dir, "pki")
         with open(config, "w", encoding="utf-8") as f:
             f.write(f"[lockstepd]\nlisten = {ADDRESS}:7437\nsocket = {self.dir}/lockstepd.sock\nstore = {self.dir}/store\n"
-                    f"ca = {pki}/ca.crt\ncert = {pki}/coordinator-admin.crt\nkey = {pki}/coordinator-admin.key\n")
+                    f"pki = {pki}\nca = {pki}/ca.crt\ncert = {pki}/coordinator-admin.crt\nkey = {pki}/coordinator-admin.key\n")
         with open(os.path.join(self.dir, "lockstepd.log"), "ab") as log:
             self.daemon = subprocess.Popen(["ip", "netns", "exec", NAMESPACE, os.path.join(self.bin, "lockstepd"), "--config", config],
                                            stdout=log, stderr=log, stdin=subprocess.DEVNULL)
@@ -131,24 +129,25 @@ class Site:
             self.daemon.wait(30)
             self.daemon = None
 
-    def install(self):
-        """The agent's package, certificate and configuration on each machine; the directory on the volume, once."""
+    def put_packages(self):
+        """The packages where all machines see them: /lab/lockstep."""
         shutil.rmtree(self.share, ignore_errors=True)
         os.makedirs(self.share)
         for deb in glob.glob(os.path.join(self.debs, "*.deb")):
             if "dbgsym" not in deb:
                 shutil.copy(deb, self.share)
         need(glob.glob(os.path.join(self.share, "lockstep-agent_*.deb")), f"no packages in {self.debs}: make deb")
-        for name in ["ca.crt"] + [f"agent-{n}.{end}" for n in NODES for end in ("crt", "key")]:
-            shutil.copy(os.path.join(self.dir, "pki", name), self.share)
-        with open(os.path.join(self.share, "agent.conf"), "w", encoding="utf-8") as f:
-            # an emulated machine is far slower than a real one
-            f.write(f"[agent]\ncoordinator = {ADDRESS}:7437\nca = /etc/lockstep/ca.crt\ncert = /etc/lockstep/agent.crt\n"
-                    f"key = /etc/lockstep/agent.key\nallow = {BENCH}\nprepare_timeout = 60s\nfinish_timeout = 120s\n")
-        self.lab.sh("all", "set -e; dpkg -i /lab/lockstep/lockstep-agent_*.deb >/dev/null; cd /lab/lockstep; n=$(hostname);"
-                    "install -m 644 ca.crt /etc/lockstep/ca.crt; install -m 644 agent-$n.crt /etc/lockstep/agent.crt;"
-                    "install -m 600 -o lockstep agent-$n.key /etc/lockstep/agent.key; install -m 644 agent.conf /etc/lockstep/agent.conf")
+
+    def install(self):
+        """The agent's package on each machine, the directory on the volume once, and each machine enrolled by a token."""
+        self.put_packages()
+        self.lab.sh("all", "dpkg -i /lab/lockstep/lockstep-agent_*.deb >/dev/null")
         self.lab.sh(1, f"install -d -o lockstep -m 0700 {BENCH}")
+        for number, node in enumerate(NODES, 1):
+            token = json.loads(self.lockstep("node", "add", node, "--json")[1])["token"]
+            # an emulated machine is far slower than a real one
+            self.lab.sh(number, f"lockstep-agent enroll {ADDRESS}:7437 {token} --allow {BENCH} && "
+                        "printf '[agent]\\nprepare_timeout = 60s\\nfinish_timeout = 120s\\n' >/etc/lockstep/agent.conf.d/60-slow.conf")
         self.lab.sh("all", "systemctl enable --now lockstep-agent 2>&1")
 
     def wait_nodes(self, wanted=NODES, timeout=300):
