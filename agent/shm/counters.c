@@ -183,14 +183,20 @@ shm_map_workers(const struct shm_map *map)
 	return map->workers;
 }
 
-/* An unused histogram keeps its pages untouched but for the first, which holds the minimum. */
+/*
+ * Histograms of operations that were not counted keep their pages untouched: even reading one makes it. What a phase is going to
+ * use is emptied when it is armed.
+ */
 static void
-reset_latency(struct hist *h)
+reset_latencies(struct shm_worker *w)
 {
-	if (atomic_load_explicit(&h->count, memory_order_relaxed) > 0)
-		hist_reset(h);
-	else
-		atomic_store_explicit(&h->min, UINT64_MAX, memory_order_relaxed);
+	for (size_t i = 0; i < OP_COUNT; i++) {
+		if (atomic_load_explicit(&w->op_ops[i], memory_order_relaxed) == 0)
+			continue;
+		hist_reset(&w->latency[i]);
+		if (atomic_load_explicit(&w->service[i].count, memory_order_relaxed) > 0)
+			hist_reset(&w->service[i]);
+	}
 }
 
 static void
@@ -227,16 +233,13 @@ reset_rare(struct shm_worker *w)
 void
 shm_worker_reset(struct shm_worker *w)
 {
+	reset_latencies(w); /* by the counts, before they are emptied */
 	reset_hot(w);
 	reset_rare(w);
 	for (size_t i = 0; i < SHM_RING; i++) {
 		atomic_store_explicit(&w->ring[i].at_ns, 0, memory_order_relaxed);
 		atomic_store_explicit(&w->ring[i].bytes, 0, memory_order_relaxed);
 		atomic_store_explicit(&w->ring[i].ops, 0, memory_order_relaxed);
-	}
-	for (size_t i = 0; i < OP_COUNT; i++) {
-		reset_latency(&w->latency[i]);
-		reset_latency(&w->service[i]);
 	}
 	atomic_store_explicit(&w->state, SHM_IDLE, memory_order_release);
 }

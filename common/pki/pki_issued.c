@@ -33,7 +33,7 @@ pki_issued_add(const char *dir, const struct identity *id, const X509 *cert, str
 	if (fd < 0)
 		return ls_err_sys(err, errno, "%s: open", path);
 	/* One write: lines of two processes do not mix. */
-	bool ok = write(fd, line, (size_t)len) == len && fsync(fd) == 0;
+	bool ok = fchmod(fd, 0600) == 0 && write(fd, line, (size_t)len) == len && fsync(fd) == 0;
 	int failed = errno;
 	close(fd);
 	return ok ? LS_OK : ls_err_sys(err, failed, "%s: write", path);

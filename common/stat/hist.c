@@ -51,6 +51,8 @@ hist_bucket_width(uint32_t index)
 void
 hist_merge(struct hist *h, const struct hist *other)
 {
+	if (load(&other->count) == 0)
+		return; /* perhaps never emptied either, with a minimum of 0 */
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
 		uint64_t n = load(&other->buckets[i]);
 

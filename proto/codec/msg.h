@@ -15,8 +15,8 @@
 #define MSG_PROTOCOL_MINOR    0
 #define MSG_ALPN              "lockstep/1"
 #define MSG_ALPN_ENROLL       "lockstep-enroll/1" /* without a client's certificate: enroll and nothing else */
-#define MSG_FRAME_MAX         (1024 * 1024) /* bytes of JSON in a frame */
-#define MSG_HELLO_MAX         4096          /* before welcome */
+#define MSG_FRAME_MAX         (1024 * 1024)       /* bytes of JSON in a frame */
+#define MSG_HELLO_MAX         4096                /* before welcome */
 #define MSG_HELLO_TIMEOUT_NS  (10 * NS_PER_S)
 #define MSG_RESULT_PART_BYTES 49152 /* document bytes per result-part: escaped it stays below 64 KiB in practice */
 

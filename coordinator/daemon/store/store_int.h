@@ -53,7 +53,7 @@ struct store {
 	sqlite3 *db;
 	char *path;
 	int lock_fd;
-	bool may_recover; /* the last failure: another attempt may do better */
+	bool may_recover;               /* the last failure: another attempt may do better */
 	sqlite3_stmt *stmts[SQL_COUNT]; /* prepared at first use */
 };
 

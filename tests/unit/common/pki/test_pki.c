@@ -224,8 +224,9 @@ test_modes_do_not_depend_on_the_umask(void **state)
 	assert_int_equal(mode_of(in_dir(f, "new/ca.crt")), 0644);
 	assert_int_equal(mode_of(in_dir(f, "new/agent-node1.key")), 0600);
 	assert_int_equal(mode_of(in_dir(f, "new/agent-node1.crt")), 0644);
+	assert_int_equal(mode_of(in_dir(f, "new/issued")), 0600);
 
-	static const char *const made[] = { "ca.key", "ca.crt", "agent-node1.key", "agent-node1.crt" };
+	static const char *const made[] = { "ca.key", "ca.crt", "agent-node1.key", "agent-node1.crt", "issued" };
 	int dir = open(sub, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (size_t i = 0; i < ARRAY_LEN(made); i++)
 		assert_int_equal(unlinkat(dir, made[i], 0), 0);
