@@ -119,7 +119,7 @@ class Cell:
     def __init__(self, victim, fault, state):
         self.victim, self.fault, self.state = self.name = victim, fault, state
         self.stack = contextlib.ExitStack()
-        self.link = self.proxy = self.disk = self.run = self.second_wait = None
+        self.link = self.disk = self.run = self.cluster = None
         self.seen_runners = set()
 
     # --- set-up ---
@@ -454,22 +454,30 @@ class Cell:
             self.store.release()
 
     def tell(self, error):
-        self.err.seek(0) if self.run else None
-        text = self.err.read() if self.run else ""
+        if self.cluster is None:
+            self.report = f"=== {' / '.join(self.name)}: no cluster: {error!r}"
+            return
+        text = self.said() if self.run else ""
         parts = [f"=== {' / '.join(self.name)}: {error}", f"--- lockstep run\n{text[-2000:]}"]
         parts += [f"--- {n}.log\n{self.cluster.log(n)[-5000:]}" for n in ("lockstepd", *self.cluster.names)]
         self.report = "\n".join(parts)
 
 
 def play(cell):
-    """Plays one cell; returns (seconds, None) or (seconds, what went wrong)."""
+    """
+    Plays one cell; returns (seconds, None) or (seconds, what went wrong). A machine that is too busy for five attempts at a start in a row
+    is not the fault that is played: then once more, twice at most.
+    """
     began = time.monotonic()
-    one = Cell(*cell)
-    try:
-        one.play()
-    except Exception as e:  # noqa: BLE001 whatever it was, it is this cell's failure
-        return time.monotonic() - began, getattr(one, "report", repr(e))
-    return time.monotonic() - began, None
+    for _ in range(3):
+        one, wrong = Cell(*cell), None
+        try:
+            one.play()
+        except Exception as e:  # noqa: BLE001 whatever it was, it is this cell's failure
+            wrong = getattr(one, "report", repr(e))
+        if wrong is None or "no common start in 5 attempts" not in wrong.split("--- ")[0]:
+            break
+    return time.monotonic() - began, wrong
 
 
 def missing():
