@@ -35,6 +35,7 @@ GRACE_S = 2.0
 SHORT_S = 1.0   # within the grace
 LONG_S = 6.5    # three heartbeats, the grace and some more
 WAIT_S = 60.0
+END_S = 150.0   # of a run whose starts are void again and again on a busy machine
 
 # --- what there is not -----------------------------------------------------------------------------------------------------
 
@@ -183,7 +184,8 @@ class Cell:
         first = {"kind": "random-read", **data, "record_size": "4KiB"}
         return {"path": self.cluster.volume, "nodes": nodes, "workers": 1, "short_phases": True, "grace": f"{GRACE_S}s",
                 "orphan_time": "30s", "reserve_percent": 0,
-                "phases": [first, running, {"kind": "rewrite", **data}] if self.state != "finishing" else [{"kind": "write", **data}]}
+                "phases": {"finishing": [{"kind": "write", **data}], "setting": [first, running]}.get(
+                    self.state, [first, running, {"kind": "rewrite", **data}])}
 
     def start(self):
         cluster = self.cluster
@@ -350,7 +352,7 @@ class Cell:
             done = self.cluster.cli("report", "last", "--format", "json")
             results = json.loads(done.stdout) if done.returncode == 0 else None
             return results if results and results["run"]["state"] in ("finished", "failed", "aborted", "refused") else None
-        return wait_for("the run's end", over, WAIT_S)
+        return wait_for("the run's end", over, END_S)
 
     def check_end(self, status, results):
         state, says, statuses = expected(self.name)

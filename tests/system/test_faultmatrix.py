@@ -17,7 +17,7 @@ def played():
     """All cells, some at a time: they mostly wait."""
     if faultmatrix.missing():
         pytest.skip(faultmatrix.missing())
-    pool = concurrent.futures.ThreadPoolExecutor(int(os.environ.get("FAULT_JOBS", "12")))
+    pool = concurrent.futures.ThreadPoolExecutor(int(os.environ.get("FAULT_JOBS", "8")))
     try:
         yield {cell: pool.submit(faultmatrix.play, cell) for cell in PAIRS}
     finally:
