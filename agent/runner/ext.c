@@ -121,7 +121,11 @@ start_process(
 	env[n] = NULL;
 
 	struct ext_start start = {
-		.argv = (const char *const *)(uintptr_t)argv->at, .env = env, .cwd_fd = run->dir_fd, .held = held
+		.argv = (const char *const *)(uintptr_t)argv->at,
+		.env = env,
+		.cwd_fd = run->dir_fd,
+		.held = held,
+		.semaphores = run->semaphores,
 	};
 
 	return ext_process_start(&start, &run->process, err);
@@ -442,9 +446,9 @@ count(struct ext *ext, struct ext_counts *c, struct engine_tool_counts *out)
 		.cpu_user_ns = LS_MAX(c->user_ns - b->user_ns, (int64_t)0),
 		.cpu_system_ns = LS_MAX(c->system_ns - b->system_ns, (int64_t)0),
 	};
-	if (ext->program->counted(&ext->run) == EXT_COUNTED_CALLS)
+	if (ext->program->counted(&ext->run, ext->step) == EXT_COUNTED_CALLS)
 		out->bytes = c->read_bytes + c->write_bytes;
-	else if (ext->program->counted(&ext->run) == EXT_COUNTED_DEVICE)
+	else if (ext->program->counted(&ext->run, ext->step) == EXT_COUNTED_DEVICE)
 		out->bytes = c->device_read + c->device_write;
 }
 

@@ -129,11 +129,12 @@ fio_over(struct ext_run *run, size_t step, struct ls_err *err)
 }
 
 static enum ext_counted
-fio_counted(const struct ext_run *run)
+fio_counted(const struct ext_run *run, size_t step)
 {
 	struct fio_job job;
 	enum ext_counted counted = EXT_COUNTED_NOTHING;
 
+	(void)step;
 	if (fio_job_parse(run->spec.fio_job, &job, NULL) != LS_OK)
 		return counted;
 	if (job.counts == FIO_COUNTS_CALLS)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/sem.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,10 +111,16 @@ int
 ext_guard_main(int argc, char **argv)
 {
 	bool held = argc > 0 && strcmp(argv[0], "--held") == 0;
+	int semaphores = -1;
 	sigset_t set;
 
 	argv += held;
 	argc -= held;
+	if (argc > 1 && strcmp(argv[0], "--semaphores") == 0) {
+		semaphores = atoi(argv[1]);
+		argv += 2;
+		argc -= 2;
+	}
 	if (argc < 1)
 		return 2;
 	fcntl(EXT_CONTROL_FD, F_SETFD, FD_CLOEXEC);
@@ -143,5 +150,10 @@ ext_guard_main(int argc, char **argv)
 	close(STDERR_FILENO);
 	close(EXT_ARRIVED_FD);
 	close(EXT_RELEASE_FD);
-	return watch(program, signals);
+	int rc = watch(program, signals);
+
+	/* A runner that was killed could not. */
+	if (semaphores >= 0)
+		(void)semctl(semaphores, 0, IPC_RMID);
+	return rc;
 }

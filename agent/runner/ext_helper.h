@@ -1,10 +1,10 @@
 /*
  * The other things that lockstep-runner's program can be, started by a runner or an agent and of no use by themselves.
  *
- *   lockstep-runner --guard [--held] PROGRAM [ARGUMENT ...]
+ *   lockstep-runner --guard [--held] [--semaphores ID] PROGRAM [ARGUMENT ...]
  *	Starts the program and ends all that it has started, whatever session or group that is in, when the runner says so or is gone.
  *	Descriptor EXT_CONTROL_FD is a socket to the runner: a struct ext_status comes from the guard when the program has ended; any
- *	byte from the runner, and end of file, end everything.
+ *	byte from the runner, and end of file, end everything. The set of semaphores is removed last.
  *   lockstep-runner --gate [NAME]
  *	Waits at the barrier in a program's name: says NAME on EXT_ARRIVED_FD, then reads a byte from EXT_RELEASE_FD.
  *   lockstep-runner --gate-end NAME

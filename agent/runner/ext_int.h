@@ -53,12 +53,12 @@ struct ext_program {
 	/* Is that step over while the program lives on? */
 	bool (*over)(struct ext_run *run, size_t step, struct ls_err *err);
 	void (*end)(struct ext_run *run); /* NULL: nothing */
-	/* What of /proc/PID/io is its work. */
+	/* What of /proc/PID/io is its work in that step. */
 	enum ext_counted {
 		EXT_COUNTED_CALLS = 0,
 		EXT_COUNTED_DEVICE,
 		EXT_COUNTED_NOTHING
-	} (*counted)(const struct ext_run *run);
+	} (*counted)(const struct ext_run *run, size_t step);
 	int64_t look_ns; /* how often arrived and over must be asked; 0: when the program says something */
 };
 

@@ -105,9 +105,10 @@ iozone_over(struct ext_run *run, size_t step, struct ls_err *err)
 }
 
 static enum ext_counted
-iozone_counted(const struct ext_run *run)
+iozone_counted(const struct ext_run *run, size_t step)
 {
 	(void)run;
+	(void)step;
 	return EXT_COUNTED_CALLS;
 }
 

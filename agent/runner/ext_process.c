@@ -31,7 +31,7 @@ struct ext_process {
 	int fd[STREAMS]; /* to read from; -1: closed */
 	int in_fd, release_fd;
 	struct sink out, err, gate;
-	uint64_t cut;
+	uint64_t cut, heard, said;
 	bool ended;
 	int status;
 	int64_t ended_ns; /* when that was heard */
@@ -119,7 +119,8 @@ static enum ls_rc
 spawn(struct ext_process *p, const struct ext_start *start, const struct plumbing *pl, struct ls_err *err)
 {
 	char program[PATH_MAX];
-	char *argv[ARGS_MAX + 4];
+	char *argv[ARGS_MAX + 6];
+	char set[16];
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none, pipe_signal;
@@ -132,6 +133,11 @@ spawn(struct ext_process *p, const struct ext_start *start, const struct plumbin
 	argv[n++] = borrow("--guard");
 	if (start->held)
 		argv[n++] = borrow("--held");
+	if (start->semaphores >= 0) {
+		snprintf(set, sizeof(set), "%d", start->semaphores);
+		argv[n++] = borrow("--semaphores");
+		argv[n++] = set;
+	}
 	for (size_t i = 0; start->argv[i] != NULL && i < ARGS_MAX; i++)
 		argv[n++] = borrow(start->argv[i]);
 	argv[n] = NULL;
@@ -205,6 +211,7 @@ keep(struct ext_process *p, size_t stream, const char *data, size_t len)
 	struct sink *s = stream == STREAM_OUT ? &p->out : stream == STREAM_ERR ? &p->err : &p->gate;
 	size_t max = stream == STREAM_OUT ? EXT_OUT_MAX : stream == STREAM_ERR ? EXT_ERR_MAX : GATE_MAX;
 
+	p->heard += len;
 	if (stream == STREAM_ERR && s->len + len > max && s->len > max / 2) {
 		size_t drop = s->len - max / 2;
 
@@ -340,7 +347,10 @@ ext_process_say(struct ext_process *p, const char *text, struct ls_err *err)
 	do
 		n = write(p->in_fd, text, strlen(text));
 	while (n < 0 && errno == EINTR);
-	return n < 0 ? ls_err_sys(err, errno, "its standard input") : LS_OK;
+	if (n < 0)
+		return ls_err_sys(err, errno, "its standard input");
+	p->said += (uint64_t)n;
+	return LS_OK;
 }
 
 bool
@@ -354,10 +364,19 @@ ext_process_ended(const struct ext_process *p, int *status)
 	return true;
 }
 
+static uint64_t
+less(uint64_t from, uint64_t what)
+{
+	return from > what ? from - what : 0;
+}
+
 void
 ext_process_counts(const struct ext_process *p, struct ext_counts *out)
 {
 	ext_tree_counts(p->guard, out);
+	/* what went through our pipes is talk, not work */
+	out->write_bytes = less(out->write_bytes, p->heard);
+	out->read_bytes = less(out->read_bytes, p->said);
 }
 
 /* --- last words --------------------------------------------------------------------------------------------------- */

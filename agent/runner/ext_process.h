@@ -21,7 +21,8 @@ struct ext_start {
 	const char *const *argv; /* argv[0] absolute; NULL-terminated */
 	const char *const *env;  /* the whole environment, NULL-terminated */
 	int cwd_fd;
-	bool held; /* does not become the program before ext_process_let_go */
+	bool held;      /* does not become the program before ext_process_let_go */
+	int semaphores; /* id of a System V set that is removed when all has ended, whatever becomes of us; -1: none */
 };
 
 /* Errors: LS_E_SYS. That the program cannot be executed shows later, as its end. */
@@ -48,7 +49,7 @@ enum ls_rc ext_process_say(struct ext_process *p, const char *text, struct ls_er
 /* Has the program itself ended, with all that it said read? status: as of waitpid, or EXT_NOT_STARTED + errno. */
 bool ext_process_ended(const struct ext_process *p, int *status);
 
-/* Counters of it and all that it has started, ended ones included. */
+/* Counters of it and all that it has started, ended ones included; without what it said to us and heard from us. */
 void ext_process_counts(const struct ext_process *p, struct ext_counts *out);
 
 /* Its last lines, for an error: standard error's, else standard output's. Printable, cut to fit. Returns buf. */

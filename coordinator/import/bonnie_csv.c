@@ -30,6 +30,30 @@ is_version(const char *s)
 	return s[4] == '\0' || (s[4] >= 'a' && s[4] <= 'z' && s[5] == '\0');
 }
 
+/* lockstep's own, "0.1.0": it writes such lines, too */
+static bool
+is_lockstep_version(const char *s)
+{
+	size_t points = 0, digits = 0;
+
+	for (; *s != '\0'; s++) {
+		if (*s == '.' && digits == 0)
+			return false;
+		points += *s == '.';
+		digits = *s == '.' ? 0 : digits + (*s >= '0' && *s <= '9');
+		if (*s != '.' && (*s < '0' || *s > '9'))
+			return false;
+	}
+	return points == 2 && digits > 0;
+}
+
+/* The line for all machines together. What was imported are the machines; their sum is made anew. */
+static bool
+is_sum(const char *name)
+{
+	return strncmp(name, "(all ", 5) == 0 || strncmp(name, "(sum ", 5) == 0;
+}
+
 static bool
 is_value(const char *s)
 {
@@ -143,7 +167,8 @@ layout_of(char **f, size_t count, bool new_form)
 static enum ls_rc
 take_fields(char **f, size_t count, size_t line, bool *is, struct bonnie_row *out, struct ls_err *err)
 {
-	bool new_form = count >= 3 && is_version(f[0]) && is_version(f[1]);
+	bool own = count == layout_1_98.fields && strcmp(f[0], "1.98") == 0 && is_lockstep_version(f[1]);
+	bool new_form = own || (count >= 3 && is_version(f[0]) && is_version(f[1]));
 	const struct layout *layout = layout_of(f, count, new_form);
 
 	if (layout == NULL && new_form)
@@ -151,12 +176,15 @@ take_fields(char **f, size_t count, size_t line, bool *is, struct bonnie_row *ou
 		    err, line, "a CSV line of bonnie++ %s has %zu fields; whole ones have 47, 48 or 50", f[1], count);
 	if (layout == NULL)
 		return LS_OK;
+	if (own && is_sum(f[layout->name]))
+		return LS_OK;
 	size_t wrong = first_wrong(f, layout);
 	if (wrong != 0)
 		return import_error(err, line,
 		    "field %zu of the CSV line of bonnie++, \"%.40s\", is not what stands there", wrong + 1, f[wrong]);
 	*out = (struct bonnie_row){ .line = line, .last = line };
 	fill(out, f, layout);
+	out->own = own;
 	if (new_form)
 		import_copy(out->version, sizeof(out->version), f[1], strlen(f[1]));
 	*is = true;

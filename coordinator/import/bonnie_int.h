@@ -29,6 +29,7 @@ struct bonnie_row {
 	char file_max[BONNIE_TEXT];
 	char file_min[BONNIE_TEXT];
 	char dirs[BONNIE_TEXT];
+	bool own;        /* lockstep wrote it, from phases of its own */
 	bool console;    /* rates may be rounded ("50.6m"), file rates of 2.00 wrong */
 	const char *bad; /* a console table that cannot be read: why; NULL: good */
 };

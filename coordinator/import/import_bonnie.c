@@ -139,7 +139,8 @@ add_doc(const struct import_text *text, struct import_set *set, const struct bon
 	size_t first = console != NULL ? LS_MIN(console->line, row->line) : row->line;
 	const char *name = row->name[0] != '\0' || console == NULL ? row->name : console->name;
 	const char *version = row->version[0] != '\0' || console == NULL ? row->version : console->version;
-	struct results *doc = import_doc(set, "bonnie++", version[0] != '\0' ? version : NULL, row->format, first);
+	struct results *doc = import_doc(
+	    set, row->own ? "lockstep" : "bonnie++", version[0] != '\0' ? version : NULL, row->format, first);
 
 	if (name[0] == '\0')
 		name = IMPORT_UNNAMED;

@@ -1,11 +1,13 @@
 #include "coordinator/report/bonnie_int.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/units.h"
 #include "proto/model/aggregate.h"
+#include "proto/model/tool.h"
 
 #define PER_N 1024 /* files that bonnie++ counts as one */
 
@@ -55,6 +57,79 @@ bonnie_first(const struct report_row *row, const char *const *kinds, size_t coun
 			return phase;
 	}
 	return NULL;
+}
+
+static bool
+one_meaning(const struct phase_result *phase)
+{
+	const char *first = NULL;
+	struct tool_step step;
+
+	if (phase->spec.kind != PHASE_RUN_BONNIE || !tool_step_of(&phase->spec, &step))
+		return true;
+	for (size_t n = 0; n < phase->nodes_count; n++) {
+		const struct tool_result *tool = phase->nodes[n].tool;
+
+		if (tool == NULL)
+			continue;
+		if (first != NULL && tool_versions_differ(TOOL_BONNIE, &step, first, tool->version) != NULL)
+			return false;
+		if (first == NULL)
+			first = tool->version;
+	}
+	return true;
+}
+
+static double
+own_cpu(const struct node_result *node, double otherwise)
+{
+	for (size_t m = 0; node != NULL && m < node->metrics_count; m++)
+		if (strcmp(node->metrics[m].name, "cpu") == 0 && strcmp(node->metrics[m].unit, "%") == 0)
+			return node->metrics[m].value;
+	return otherwise;
+}
+
+/* What bonnie++ itself measured: whether that took long enough was its own decision. */
+static void
+own_cell(const struct phase_result *phase, const struct node_result *node, struct report_cell *cell)
+{
+	struct tool_step step;
+	bool told = isfinite(cell->bytes_per_s) || isfinite(cell->ops_per_s);
+
+	if (node == NULL)
+		return;
+	cell->cpu_percent = own_cpu(node, cell->cpu_percent);
+	if (node->tool == NULL || !tool_step_of(&phase->spec, &step))
+		return;
+	cell->elapsed_ns = told || step.timed_wait ? LS_UNKNOWN_I64 : 0;
+}
+
+struct report_cell
+bonnie_cell(const struct results *results, const struct report_row *row, const char *kinds, size_t node)
+{
+	const struct phase_result *phase = bonnie_phase(row, kinds);
+	struct report_cell cell = report_cell_of(results, phase, node);
+
+	if (phase == NULL)
+		return cell;
+	if (node == REPORT_ALL)
+		cell.measured = cell.measured && one_meaning(phase);
+	else
+		own_cell(phase, report_node_find(results, phase, node), &cell);
+	return cell;
+}
+
+const char *
+bonnie_version(const struct results *results, const struct report_row *row, size_t node)
+{
+	for (size_t p = 0; p < row->count && node != REPORT_ALL; p++) {
+		const struct node_result *result = report_node_find(results, row->phases[p], node);
+
+		if (row->phases[p]->spec.kind == PHASE_RUN_BONNIE && result != NULL && result->tool != NULL &&
+		    result->tool->version != NULL)
+			return result->tool->version;
+	}
+	return report_version(results);
 }
 
 bool

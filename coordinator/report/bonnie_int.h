@@ -19,6 +19,16 @@ const struct phase_result *bonnie_phase(const struct report_row *row, const char
 /* The first phase of the columns that was run, or NULL: it tells sizes. */
 const struct phase_result *bonnie_first(const struct report_row *row, const char *const *kinds, size_t count);
 
+/*
+ * The figures of a column, of a node or of all. Of bonnie++ itself its own CPU figure; where its versions on the nodes do not measure the
+ * same in that column, all together have none: a sum of different things needs a mark, and these formats have no place for one.
+ */
+struct report_cell bonnie_cell(
+    const struct results *results, const struct report_row *row, const char *kinds, size_t node);
+
+/* What measured a node's line, or all: a version of bonnie++ ("1.03e") where that did it itself, else as report_version. */
+const char *bonnie_version(const struct results *results, const struct report_row *row, size_t node);
+
 /* bonnie++ prints plus signs for what took less than half a second. */
 bool bonnie_too_short(const struct report_cell *cell);
 

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 const struct iozone_test iozone_tests[] = {
 	{ "write", 0, 9, "", "write", "Writer", "initial writers", "Initial write" },
@@ -93,6 +95,41 @@ iozone_rates(const struct phase_result *phase, bool stonewalled, struct worker_r
 	out->parent = a->last_done.bytes_per_s;
 	spread_of(phase, out);
 	return true;
+}
+
+/* bonnie++'s rewrite has the same name and is another test: reads and writes in turn. */
+static bool
+is_iozone_test(const struct phase_result *phase)
+{
+	if (phase->kind == PHASE_BONNIE_REWRITE)
+		return false;
+	for (size_t i = 0; i < iozone_test_count; i++)
+		if (strcmp(report_test(phase), iozone_tests[i].kind) == 0)
+			return true;
+	return false;
+}
+
+struct report_rows
+iozone_rows(const struct results *results)
+{
+	struct report_rows rows = report_rows_of(results, PHASE_DATA, true);
+	size_t kept = 0;
+
+	for (size_t r = 0; r < rows.count; r++) {
+		struct report_row *row = &rows.items[r];
+		size_t n = 0;
+
+		for (size_t p = 0; p < row->count; p++)
+			if (is_iozone_test(row->phases[p]))
+				row->phases[n++] = row->phases[p];
+		row->count = n;
+		if (n > 0)
+			rows.items[kept++] = *row;
+		else
+			free(row->phases);
+	}
+	rows.count = kept;
+	return rows;
 }
 
 bool

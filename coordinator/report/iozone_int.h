@@ -37,6 +37,9 @@ const char *iozone_all(const struct results *results, char *buf, size_t len);
  */
 bool iozone_rates(const struct phase_result *phase, bool stonewalled, struct worker_rates *out);
 
+/* The phases of a run that are tests of iozone, in rows of one size; report_rows_free frees them. */
+struct report_rows iozone_rows(const struct results *results);
+
 /* Was a test of that number run in any of the rows? */
 bool iozone_was_run(const struct report_rows *rows, int number);
 

@@ -141,7 +141,7 @@ static void
 io_cells(const struct bonnie_table *t, size_t node)
 {
 	for (size_t i = 0; i < BONNIE_IO; i++) {
-		struct report_cell cell = report_cell_of(t->results, bonnie_phase(t->row, bonnie_io_kinds[i]), node);
+		struct report_cell cell = bonnie_cell(t->results, t->row, bonnie_io_kinds[i], node);
 		double rate = i == BONNIE_IO - 1 ? cell.ops_per_s : cell.bytes_per_s / 1024;
 		char text[32];
 
@@ -158,7 +158,7 @@ static void
 files_cells(const struct bonnie_table *t, size_t node)
 {
 	for (size_t i = 0; i < BONNIE_FILES; i++) {
-		struct report_cell cell = report_cell_of(t->results, bonnie_phase(t->row, bonnie_file_kinds[i]), node);
+		struct report_cell cell = bonnie_cell(t->results, t->row, bonnie_file_kinds[i], node);
 		char text[32];
 
 		count_text(cell.ops_per_s, false, text, sizeof(text));
@@ -172,7 +172,7 @@ latency_line(const struct bonnie_table *t, const char *const *kinds, size_t coun
 {
 	sink_printf(t->out, "%-*s", t->label, "Latency");
 	for (size_t i = 0; i < count; i++) {
-		struct report_cell cell = report_cell_of(t->results, bonnie_phase(t->row, kinds[i]), node);
+		struct report_cell cell = bonnie_cell(t->results, t->row, kinds[i], node);
 		char text[32];
 
 		sink_printf(t->out, "%*s", W_LATENCY, bonnie_latency(cell.latency_max_ns, text, sizeof(text)));

@@ -28,12 +28,6 @@ add_pair(struct sink *out, const struct report_cell *cell, double rate, bool dec
 		sink_printf(out, "%.0f", floor(cell->cpu_percent));
 }
 
-static struct report_cell
-cell_of(const struct results *results, const struct report_row *row, const char *kinds, size_t node)
-{
-	return report_cell_of(results, bonnie_phase(row, kinds), node);
-}
-
 /* Fields 5 to 20. */
 static void
 add_io(struct sink *out, const struct results *results, const struct report_row *row, size_t node)
@@ -59,7 +53,7 @@ add_io(struct sink *out, const struct results *results, const struct report_row 
 	if (seeks != NULL && seeks->imported == NULL)
 		sink_printf(out, "%" PRIu64, job_phase_workers(&results->run.job, &seeks->spec));
 	for (size_t i = 0; i < BONNIE_IO; i++) {
-		struct report_cell cell = cell_of(results, row, bonnie_io_kinds[i], node);
+		struct report_cell cell = bonnie_cell(results, row, bonnie_io_kinds[i], node);
 		bool is_seeks = i == BONNIE_IO - 1;
 
 		add_pair(out, &cell, is_seeks ? cell.ops_per_s : cell.bytes_per_s / 1024, is_seeks);
@@ -90,7 +84,7 @@ add_files(struct sink *out, const struct results *results, const struct report_r
 			sink_printf(out, "%" PRIu64, spec->directories);
 	}
 	for (size_t i = 0; i < BONNIE_FILES; i++) {
-		struct report_cell cell = cell_of(results, row, bonnie_file_kinds[i], node);
+		struct report_cell cell = bonnie_cell(results, row, bonnie_file_kinds[i], node);
 
 		add_pair(out, &cell, cell.ops_per_s, false);
 	}
@@ -101,7 +95,7 @@ add_latencies(struct sink *out, const struct results *results, const struct repo
     size_t count, size_t node)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct report_cell cell = cell_of(results, row, kinds[i], node);
+		struct report_cell cell = bonnie_cell(results, row, kinds[i], node);
 		char text[32];
 
 		sink_printf(out, ",%s", bonnie_latency(cell.latency_max_ns, text, sizeof(text)));
@@ -114,7 +108,8 @@ add_line(struct sink *out, const struct results *results, const struct report_ro
 	const struct phase_result *first = report_row_first(row);
 	char name[80];
 
-	sink_printf(out, "1.98,%s,%s,", report_version(results), bonnie_name(results, node, name, sizeof(name)));
+	sink_printf(
+	    out, "1.98,%s,%s,", bonnie_version(results, row, node), bonnie_name(results, node, name, sizeof(name)));
 	if (first->imported == NULL)
 		sink_printf(out, "%" PRIu64, job_phase_workers(&results->run.job, &first->spec));
 	sink_printf(out, ",");

@@ -205,11 +205,12 @@ unfinished(struct sink *out, const struct results *results)
 static enum ls_rc
 render_iozone(const struct results *results, struct sink *out, struct ls_err *err)
 {
-	struct report_rows rows = report_rows_of(results, PHASE_DATA, true);
+	struct report_rows rows = iozone_rows(results);
 
 	(void)err;
 	if (rows.count == 0) {
 		sink_printf(out, "\tNo phase that iozone knows has a result.\n");
+		report_rows_free(&rows);
 		return LS_OK;
 	}
 	header(out, results, &rows);

@@ -107,7 +107,7 @@ blocks(struct excel *x, size_t node)
 static enum ls_rc
 render_iozone_excel(const struct results *results, struct sink *out, struct ls_err *err)
 {
-	struct report_rows rows = report_rows_of(results, PHASE_DATA, true);
+	struct report_rows rows = iozone_rows(results);
 	struct excel x = { .out = out, .results = results, .rows = &rows };
 	char name[96];
 

@@ -32,7 +32,7 @@ def script(path, text):
 def traced_bonnie(directory, name):
     """The real program below strace, which notes each read and write of its standard streams."""
     real = f"exec {BONNIE} \"$@\""
-    trace = f"exec strace -f -ttt -T -s 1000 -e trace=read,write -o {directory}/bonnie.{name}.$$ {BONNIE} \"$@\""
+    trace = f"exec strace -f -ttt -T -s 4000 -e trace=read,write -o {directory}/bonnie.{name}.$$ {BONNIE} \"$@\""
     return script(f"{directory}/bonnie-{name}", f"#!/bin/sh\ncase \"$1\" in -*\\?*) {real};; esac\n{trace}\n")
 
 
@@ -71,7 +71,7 @@ def seen_by_strace(directory, name):
                 elif call == "read" and fd == "0" and text == "\\n":
                     released[last] = at + float(m.group(5))
                 elif call == "write" and fd == "1" and text.count(",") > 40:
-                    csv = text.replace("\\n", "").split(",")
+                    csv = text.rstrip("\\n").rsplit("\\n", 1)[-1].split(",")
     return prompts, released, csv
 
 
