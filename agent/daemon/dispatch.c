@@ -165,6 +165,7 @@ static const struct {
 	{ MSG_PING, IN_UP, on_ping }, /* first: it is a measurement */
 	{ MSG_COMMIT, IN_UP, on_run_message },
 	{ MSG_GO, IN_UP, on_run_message },
+	{ MSG_END_AT, IN_UP, on_run_message },
 	{ MSG_ARM, IN_UP, on_run_message },
 	{ MSG_ACK, IN_UP, on_ack },
 	{ MSG_VOID, IN_UP, on_run_message },

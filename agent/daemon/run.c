@@ -109,6 +109,7 @@ static const struct message_event coordinator_events_by_type[] = {
 	{ MSG_VERIFY_VOLUME, NE_VERIFY, false },
 	{ MSG_GO, NE_GO, true },
 	{ MSG_COMMIT, NE_COMMIT, true },
+	{ MSG_END_AT, NE_END_AT, true },
 	{ MSG_VOID, NE_VOID, true },
 	{ MSG_ABORT, NE_STOP, false },
 	{ MSG_FINISH, NE_FINISH, false },

@@ -191,6 +191,17 @@ act_commit(struct run *run, const void *body)
 	phase_begin_running(run);
 }
 
+/* Only ever earlier: the runner stored the end of the phase's time before it said that it was set. */
+static void
+act_end_at(struct run *run, const void *body)
+{
+	const struct msg_end_at *m = body;
+	struct shm_control *control = shm_map_control(run->map);
+
+	if (m->end_ns < atomic_load_explicit(&control->limit_ns, memory_order_relaxed))
+		atomic_store_explicit(&control->limit_ns, m->end_ns, memory_order_relaxed);
+}
+
 static void
 act_void(struct run *run, const void *body)
 {
@@ -542,6 +553,7 @@ static const action_fn actions[NA_ACTION_COUNT] = {
 	[NA_GO] = act_go,
 	[NA_TELL_SET] = act_tell_set,
 	[NA_COMMIT] = act_commit,
+	[NA_END_AT] = act_end_at,
 	[NA_TELL_MISSED] = act_tell_missed,
 	[NA_VOID] = act_void,
 	[NA_TELL_VOIDED] = act_tell_voided,

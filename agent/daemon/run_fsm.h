@@ -50,6 +50,7 @@
 	X(ARM_NEXT, "arm of a later attempt")                                                                          \
 	X(GO, "go")                                                                                                    \
 	X(COMMIT, "commit")                                                                                            \
+	X(END_AT, "end-at")                                                                                            \
 	X(VOID, "void")                                                                                                \
 	X(STOP, "stop")                                                                                                \
 	X(FINISH, "finish")
@@ -74,6 +75,7 @@
 	X(GO)          /* hand on */                                                                                   \
 	X(TELL_SET)                                                                                                    \
 	X(COMMIT) /* into the mapping */                                                                               \
+	X(END_AT) /* likewise */                                                                                       \
 	X(TELL_MISSED)                                                                                                 \
 	X(VOID) /* hand on, forget a result */                                                                         \
 	X(TELL_VOIDED)                                                                                                 \

@@ -124,7 +124,9 @@ send_sample(struct run *run, struct ls_mono now)
 	sample.live.node = ls_strdup(run->assign->node);
 	sample.live.state = ls_strdup(live_state(run));
 	sample.live.workers = run->workers;
+	sample.at_ns = LS_UNKNOWN_I64;
 	if (has_started(run)) {
+		sample.at_ns = now.ns - run->start.ns;
 		count_work(run, &sample.live);
 		double s = (double)(now.ns - run->sampled.ns) / 1e9;
 		if (s > 0) {

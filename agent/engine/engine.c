@@ -253,6 +253,8 @@ engine_go(struct engine *e, struct ls_mono start, int64_t late_limit_ns)
 
 	e->start_ns = start.ns;
 	e->late_limit_ns = late_limit_ns;
+	atomic_store_explicit(
+	    &e->control->limit_ns, tally_limit_ns(start.ns, e->spec.warmup, e->spec.time), memory_order_relaxed);
 	atomic_store_explicit(&e->control->start_ns, start.ns, memory_order_relaxed);
 	if (e->active > 0) {
 		give_order(e, ORDER_GO, &e->running, e->active);

@@ -38,7 +38,7 @@ pace_sleep(struct tally *t, int64_t until_ns)
 		int64_t slice = LS_MIN(until_ns, now + SLICE_NS);
 		/* It is not stuck: those who watch for stalls see this move. */
 		atomic_store_explicit(&t->shm->since_ns, now, memory_order_relaxed);
-		ls_mono_sleep_until((struct ls_mono){ LS_MIN(slice, t->limit_ns) });
+		ls_mono_sleep_until((struct ls_mono){ LS_MIN(slice, tally_limit(t)) });
 		now = ls_mono_now().ns;
 	}
 	return tally_more(t, now);

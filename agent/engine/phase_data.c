@@ -607,7 +607,7 @@ data_run(struct worker *w, const struct rusage *cpu)
 	t->cpu = *cpu;
 	d->dirty = d->job.write && d->job.fd >= 0;
 	d->step = "run";
-	tally_go(t, e->start_ns, e->spec.warmup, e->spec.time);
+	tally_go(t, e->start_ns, e->spec.warmup);
 
 	int64_t end_ns = e->spec.files_per_worker > 1 ? file_set_run(w) : run_file(w);
 	/* Without a counted operation the end of the attempt is the only end there is. */

@@ -209,7 +209,7 @@ meta_run(struct worker *w, const struct rusage *cpu)
 	struct tally *t = &w->meta.tally;
 
 	t->cpu = *cpu;
-	tally_go(t, e->start_ns, e->spec.warmup, e->spec.time);
+	tally_go(t, e->start_ns, e->spec.warmup);
 
 	uint64_t done = p->all != NULL ? p->all(w) : do_all(w);
 	int64_t end_ns = timed_sync(w);

@@ -72,7 +72,7 @@ tool_run(struct worker *w, const struct rusage *cpu)
 	int64_t end_ns = 0;
 
 	t->cpu = *cpu;
-	tally_go(t, e->start_ns, 0, 0);
+	tally_go(t, e->start_ns, 0);
 	tally_call(t, SHM_CALL_TOOL);
 	tally_begin(t, io_now_ns());
 	if (tools->release(e->config.tools_arg, &err) != LS_OK)

@@ -322,7 +322,7 @@ walk_begin(struct walk *walk, struct worker *w, const struct rusage *cpu)
 	struct tally *t = &w->tree.tally;
 
 	t->cpu = *cpu;
-	tally_go(t, w->engine->start_ns, w->engine->spec.warmup, w->engine->spec.time);
+	tally_go(t, w->engine->start_ns, w->engine->spec.warmup);
 	walk->w = w;
 	walk->now = io_now_ns();
 }

@@ -32,12 +32,17 @@ tally_also(struct tally *t, enum op_kind op)
 }
 
 void
-tally_go(struct tally *t, int64_t start_ns, int64_t warmup_ns, int64_t time_ns)
+tally_go(struct tally *t, int64_t start_ns, int64_t warmup_ns)
 {
 	t->start_ns = start_ns;
 	t->count_from_ns = start_ns + warmup_ns;
-	t->limit_ns = time_ns > 0 ? start_ns + warmup_ns + time_ns : INT64_MAX;
 	t->step_ns = start_ns + SHM_STEP_NS;
+}
+
+int64_t
+tally_limit_ns(int64_t start_ns, int64_t warmup_ns, int64_t time_ns)
+{
+	return time_ns > 0 ? start_ns + warmup_ns + time_ns : INT64_MAX;
 }
 
 void

@@ -21,7 +21,6 @@ struct tally {
 	enum op_kind op;       /* that the phase is named after */
 	int64_t start_ns;      /* the instant */
 	int64_t count_from_ns; /* end of the warm-up */
-	int64_t limit_ns;      /* no operation begins from here on; INT64_MAX: none */
 	int64_t step_ns;       /* an operation that ends at or after this notes a step */
 	int64_t end_ns;        /* of the last counted operation, 0: none yet */
 	bool began, counting;
@@ -38,8 +37,11 @@ void tally_also(struct tally *t, enum op_kind op);
 /* That operation has an intended beginning. After tally_arm or tally_also. */
 void tally_serve(struct tally *t, enum op_kind op);
 
-/* What is known with the instant; time_ns 0: no limit. */
-void tally_go(struct tally *t, int64_t start_ns, int64_t warmup_ns, int64_t time_ns);
+/* What is known with the instant. */
+void tally_go(struct tally *t, int64_t start_ns, int64_t warmup_ns);
+
+/* When the workers of an epoch end at the latest, for struct shm_control: time_ns after the warm-up; time_ns 0: INT64_MAX, never. */
+int64_t tally_limit_ns(int64_t start_ns, int64_t warmup_ns, int64_t time_ns);
 
 /* Once, after the last operation and a flush that counts: end_ns (0: the last operation's end), CPU time, the last step. */
 void tally_finish(struct tally *t, int64_t end_ns);
@@ -55,11 +57,18 @@ tally_stopped(const struct tally *t)
 	return atomic_load_explicit(&t->control->stop_epoch, memory_order_relaxed) >= t->epoch;
 }
 
+/* The end of the phase's time, which can come nearer while the phase runs (end-at). On the cache line of the stop word. */
+static inline int64_t
+tally_limit(const struct tally *t)
+{
+	return atomic_load_explicit(&t->control->limit_ns, memory_order_relaxed);
+}
+
 /* May another operation begin? */
 static inline bool
 tally_more(const struct tally *t, int64_t now_ns)
 {
-	return now_ns < t->limit_ns && !tally_stopped(t);
+	return now_ns < tally_limit(t) && !tally_stopped(t);
 }
 
 /* An operation begins; now_ns was read just before its system call. */

@@ -18,7 +18,7 @@
 #include "proto/model/phase.h"
 
 #define SHM_MAGIC   0x6c6f636b73746570ULL /* "lockstep" */
-#define SHM_VERSION 3
+#define SHM_VERSION 4
 #define SHM_RING    512 /* steps kept per worker: 6.4 s at the finest */
 #define SHM_STEP_NS                                                                                                    \
 	12500000LL /* a worker notes its counters at its first operation's end in each such step since the start */
@@ -127,7 +127,9 @@ struct shm_control {
 	_Alignas(
 	    LS_CACHE_LINE) _Atomic uint64_t commit_epoch; /* agent: equal to armed_epoch once committed (release) */
 	_Atomic uint64_t stop_epoch; /* agent or runner: workers of epochs up to this stop after their operation */
-	_Atomic uint32_t decision;   /* workers, by compare-and-swap: enum shm_decision of armed_epoch */
+	_Atomic int64_t
+	    limit_ns; /* no operation of the epoch begins from here on; runner: before it is set; agent: lowers it later */
+	_Atomic uint32_t decision; /* workers, by compare-and-swap: enum shm_decision of armed_epoch */
 	_Atomic int64_t decided_ns;
 };
 

@@ -184,6 +184,8 @@ read_phase(const struct source *s, const struct store_phase *p, struct phase_res
 	if (rc != LS_OK)
 		return rc;
 	move_warnings(&note, out);
+	out->steady = note.steady;
+	note.steady = NULL;
 	add_attempts(s, p, out);
 	rc = read_nodes(s, p, &note, out, err);
 	if (rc == LS_OK)

@@ -255,6 +255,7 @@ run_free(void *arg)
 	struct run *run = arg;
 
 	run_drop_members(run);
+	run_steady_forget(run);
 	loop_timer_free(run->deadline);
 	loop_timer_free(run->rest);
 	loop_timer_free(run->live);

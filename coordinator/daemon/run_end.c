@@ -138,6 +138,8 @@ repeat_last(struct run *run, size_t i, bool in_run)
 	case STAGE_COLLECTING:
 		if (!in_run)
 			came_back_without_run(run, m, LATE_RESULT_NS);
+		else
+			run_steady_back(run, i);
 		break;
 	case STAGE_VOIDING:
 		if (!in_run)

@@ -7,6 +7,7 @@
 #include "coordinator/daemon/barrier.h"
 #include "coordinator/daemon/run.h"
 #include "coordinator/daemon/run_fsm.h"
+#include "coordinator/daemon/steady.h"
 #include "coordinator/daemon/store/records.h"
 
 #define RUN_ID_BYTES   32
@@ -73,6 +74,8 @@ struct run {
 	bool committed; /* the present phase began: it has results to collect */
 	struct barrier barrier;
 	struct tally received, stored;
+	struct steady_watch steady; /* of a phase that ends once it is steady */
+	struct steady *steady_told; /* what its nodes were told to end for, owned, or NULL */
 	char void_reason[320];
 	bool void_by_time;
 
@@ -151,6 +154,17 @@ void run_save_attempt(struct run *run, const char *reason);
 /* A line for people that must not overtake those about phases that are over. */
 void run_tell_in_order(struct run *run, const char *text);
 void run_save_phase(struct run *run, enum phase_state state);
+
+/* --- run_steady.c: each is harmless in a phase without steady_window -------------------------------------------------- */
+
+void run_steady_begin(struct run *run); /* the start is on */
+void run_steady_sample(struct run *run, size_t i, const struct msg_sample *m);
+void run_steady_look(struct run *run);           /* once a second: judges, and ends the phase on all nodes */
+void run_steady_back(struct run *run, size_t i); /* a node is connected again: it may not know of the end */
+void run_steady_forget(struct run *run);
+
+/* What the phase that is over comes to, the caller's; NULL: it was not to become steady. */
+struct steady *run_steady_take(struct run *run, enum phase_state state);
 
 /* --- actions: run_prepare.c, run_phase.c, run_end.c ---------------------------------------------------------------------- */
 

@@ -81,6 +81,7 @@ static void
 reset_members(struct run *run)
 {
 	run_set_workers(run);
+	run_steady_forget(run);
 	for (size_t i = 0; i < run->member_count; i++) {
 		struct member *m = &run->members[i];
 
@@ -375,6 +376,7 @@ run_act_commit(struct run *run)
 	run_send_all(run, MSG_COMMIT, &m);
 	run->committed = run->barrier.committed = true;
 	run->progress_at = run->barrier.start;
+	run_steady_begin(run);
 	run_set_deadline(run, LOOK_NS);
 
 	run->warnings_changed =
@@ -616,6 +618,7 @@ run_on_sample(struct run *run, size_t i, struct msg_sample *m)
 		member->last_done = done;
 		run->progress_at = ls_mono_now();
 	}
+	run_steady_sample(run, i, m);
 	field_struct_fini(&live_node_desc, &member->live);
 	member->live = m->live;
 	field_struct_init(&live_node_desc, &m->live);
@@ -664,6 +667,7 @@ look_at_running(struct run *run)
 	else if (now - run->progress_at.ns > STILL_NS)
 		decide_too_long(run, "no counter has moved for 10 minutes", &run->received);
 	else {
+		run_steady_look(run);
 		run_set_deadline(run, LOOK_NS);
 		return;
 	}

@@ -201,8 +201,11 @@ restore_one(struct daemon *d, const struct store_run *row)
 		rc = adopt_members(run, &members, &err);
 	if (rc == LS_OK)
 		recover_place(run, row);
-	if (rc == LS_OK && row->phase_committed)
+	if (rc == LS_OK && row->phase_committed) {
 		recover_clocks(run, &notes);
+		run->steady_told = notes.steady;
+		notes.steady = NULL;
+	}
 	if (rc == LS_OK && row->state != RUN_QUEUED)
 		rc = recover_results(run, &err);
 	field_struct_fini(&run_members_desc, &members);

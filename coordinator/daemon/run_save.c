@@ -160,6 +160,7 @@ encode_warnings(const struct run *run)
 	char *text;
 
 	if (run->committed) {
+		notes.steady = run->steady_told; /* borrowed */
 		notes.clocks_count = run->member_count;
 		notes.clocks = ls_calloc(run->member_count + 1, sizeof(*notes.clocks));
 	}
@@ -277,11 +278,14 @@ skew_uncertainty(const struct run *run)
 }
 
 static char *
-encode_note(struct run *run)
+encode_note(struct run *run, enum phase_state state)
 {
-	struct phase_note note = { .clocks_count = run->member_count };
+	struct phase_note note = { .clocks_count = run->member_count, .steady = run_steady_take(run, state) };
 	char *text;
 
+	if (note.steady != NULL && !note.steady->reached)
+		warnings_add(
+		    &note.warnings, &note.warnings_count, "the phase did not become steady: %s", note.steady->why_not);
 	note.clocks = ls_calloc(run->member_count + 1, sizeof(*note.clocks));
 	for (size_t i = 0; i < run->member_count; i++) {
 		const struct member *m = &run->members[i];
@@ -318,7 +322,7 @@ run_save_phase(struct run *run, enum phase_state state)
 		.state = state,
 		.skew_uncertainty_ns = skew_uncertainty(run),
 		.spec = json_encode_struct(&phase_desc, run_phase(run), false, NULL),
-		.note = encode_note(run),
+		.note = encode_note(run, state),
 	};
 	run->phases_done++;
 	ls_log(LS_LOG_INFO, "phase over", "run=%s phase=%llu repetition=%llu attempt=%llu state=%s", run->id,

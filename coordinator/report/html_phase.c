@@ -7,6 +7,7 @@
 
 #include "common/base/units.h"
 #include "coordinator/report/by_op.h"
+#include "coordinator/report/steady.h"
 #include "coordinator/report/rows_int.h"
 #include "coordinator/report/text_int.h"
 
@@ -223,6 +224,20 @@ charts(struct sink *out, const struct phase_result *phase, size_t p)
 	sink_printf(out, "</div>\n");
 }
 
+static void
+steady_line(struct sink *out, const struct phase_result *phase)
+{
+	struct sink said = { 0 };
+
+	if (phase->steady == NULL)
+		return;
+	steady_sentence(&said, phase);
+	sink_printf(out, "<p class=steady>");
+	html_text(out, said.text);
+	sink_printf(out, "</p>\n");
+	sink_free(&said);
+}
+
 void
 html_phase(struct sink *out, const struct results *results, size_t p)
 {
@@ -244,6 +259,7 @@ html_phase(struct sink *out, const struct results *results, size_t p)
 		sink_printf(out, "<p>No node has a result.</p></section>\n");
 		return;
 	}
+	steady_line(out, phase);
 	tiles(out, phase);
 	charts(out, phase, p);
 	html_skew(out, results, phase);

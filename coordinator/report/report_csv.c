@@ -221,6 +221,23 @@ rows_scaling(struct csv csv)
 }
 
 static void
+rows_steady(const struct csv *csv)
+{
+	const struct steady *s = csv->phase->steady;
+	const char *unit = s != NULL && s->operations ? "op/s" : "B/s";
+
+	if (s == NULL)
+		return;
+	row_u64(csv, "steady_reached", s->reached ? 1 : 0, "bool");
+	row_i64(csv, "steady_window_end", s->window_end_ns, "ns");
+	row_i64(csv, "steady_end", s->end_ns, "ns");
+	row_u64(csv, "steady_windows", s->windows, "1");
+	row_f64(csv, "steady_mean", s->mean, unit);
+	row_f64(csv, "steady_range", s->range_percent, "%");
+	row_f64(csv, "steady_slope", s->slope_percent, "%");
+}
+
+static void
 rows_metrics(const struct csv *csv, const struct metric *metrics, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -248,6 +265,7 @@ render_csv(const struct results *results, struct sink *out, struct ls_err *err)
 		struct csv csv = { .out = out, .phase = &results->phases[p], .node = ALL_NODES };
 
 		rows_aggregate(&csv);
+		rows_steady(&csv);
 		rows_imported(&csv);
 		rows_scaling(csv);
 		for (size_t n = 0; n < csv.phase->nodes_count; n++) {

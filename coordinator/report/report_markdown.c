@@ -8,6 +8,7 @@
 
 #include "common/base/units.h"
 #include "coordinator/report/by_op.h"
+#include "coordinator/report/steady.h"
 #include "coordinator/report/markdown_int.h"
 #include "coordinator/report/rows_int.h"
 #include "coordinator/report/scale_int.h"
@@ -219,6 +220,20 @@ summary(struct sink *out, const struct results *results)
 }
 
 static void
+steady_line(struct sink *out, const struct phase_result *phase)
+{
+	struct sink said = { 0 };
+
+	if (phase->steady == NULL)
+		return;
+	steady_sentence(&said, phase);
+	sink_printf(out, "\n");
+	markdown_text(out, said.text);
+	sink_printf(out, "\n");
+	sink_free(&said);
+}
+
+static void
 phase_table(struct sink *out, const struct results *results, const struct phase_result *phase)
 {
 	sink_printf(out, "\n### ");
@@ -249,6 +264,7 @@ phase_table(struct sink *out, const struct results *results, const struct phase_
 		sink_printf(out, " %" PRIu64 " |\n", node->errors);
 	}
 	by_op_markdown(out, phase);
+	steady_line(out, phase);
 }
 
 static enum ls_rc

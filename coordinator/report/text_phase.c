@@ -9,6 +9,7 @@
 
 #include "common/base/units.h"
 #include "coordinator/report/by_op.h"
+#include "coordinator/report/steady.h"
 #include "proto/model/tool.h"
 
 #define MIB          1048576.0
@@ -101,7 +102,7 @@ text_phase_about(const struct results *results, const struct phase_result *phase
 	const struct phase *spec = &phase->spec;
 	uint64_t workers = job_phase_workers(&results->run.job, spec);
 	char what[256];
-	char limits[96] = "";
+	char limits[192] = "";
 	char d[32];
 
 	if (phase->imported != NULL) {
@@ -121,8 +122,13 @@ text_phase_about(const struct results *results, const struct phase_result *phase
 		snprintf(limits, sizeof(limits), ", those of the next node");
 	else if (spec->shift > 0)
 		snprintf(limits, sizeof(limits), ", those of the node %" PRIu64 " places on", spec->shift);
+	if (spec->steady_window > 0)
+		snprintf(limits + strlen(limits), sizeof(limits) - strlen(limits), ", until steady for %s, at most",
+		    units_format_duration(spec->steady_window, d, sizeof(d)));
+	else if (spec->time > 0)
+		snprintf(limits + strlen(limits), sizeof(limits) - strlen(limits), ", for");
 	if (spec->time > 0)
-		snprintf(limits + strlen(limits), sizeof(limits) - strlen(limits), ", for %s",
+		snprintf(limits + strlen(limits), sizeof(limits) - strlen(limits), " %s",
 		    units_format_duration(spec->time, d, sizeof(d)));
 	if (spec->warmup > 0)
 		snprintf(limits + strlen(limits), sizeof(limits) - strlen(limits), ", after a warm-up of %s",
@@ -366,6 +372,18 @@ failures(struct sink *out, const struct phase_result *phase)
 	}
 }
 
+static void
+steady_line(struct sink *out, const struct phase_result *phase)
+{
+	struct sink said = { 0 };
+
+	if (phase->steady == NULL)
+		return;
+	steady_sentence(&said, phase);
+	text_wrap(out, "   ", "%s", said.text);
+	sink_free(&said);
+}
+
 void
 text_phase(struct sink *out, const struct results *results, const struct phase_result *phase)
 {
@@ -388,6 +406,7 @@ text_phase(struct sink *out, const struct results *results, const struct phase_r
 	if (by_op_mixes(phase))
 		text_wrap(out, "   ", "reads and writes are not added up; rates of all: last done%s",
 		    phase->aggregate.page_cache ? ", writes into the page cache" : "");
+	steady_line(out, phase);
 	quality_line(out, phase);
 	bytes_moved(out, phase, &t);
 	text_verified(out, phase);

@@ -273,6 +273,26 @@ validate_meta(const struct phase *phase, struct ls_err *err)
 	return (kinds[phase->kind].groups & PHASE_TREE) != 0 ? validate_tree(phase, err) : LS_OK;
 }
 
+/* Live samples come once a second: shorter intervals would hold none of their own. */
+static enum ls_rc
+validate_steady(const struct phase *phase, struct ls_err *err)
+{
+	if (phase->steady_window == 0)
+		return LS_OK;
+	if (phase->steady_window < STEADY_INTERVALS * NS_PER_S)
+		return ls_err_set(err, LS_E_RANGE, "steady_window: at least %d s, a second for each of its intervals",
+		    STEADY_INTERVALS);
+	if (phase->time == 0)
+		return ls_err_set(
+		    err, LS_E_INVALID, "steady_window: needs time, the bound for a phase that does not become steady");
+	if (phase->amount != 0 || (kinds[phase->kind].groups & PHASE_SEEK) != 0)
+		return ls_err_set(err, LS_E_INVALID, "steady_window: not where the phase ends with its work (%s)",
+		    phase->amount != 0 ? "amount" : "seeks");
+	if (phase->time < phase->steady_window)
+		return ls_err_set(err, LS_E_RANGE, "steady_window: longer than time: no window would fit");
+	return LS_OK;
+}
+
 enum ls_rc
 phase_validate(const struct phase *phase, struct ls_err *err)
 {
@@ -283,7 +303,8 @@ phase_validate(const struct phase *phase, struct ls_err *err)
 	if (phase->deadline != 0 && phase->deadline / 2 < phase->time / 2 + phase->warmup / 2)
 		return ls_err_set(err, LS_E_RANGE, "deadline: shorter than time and warmup together");
 
-	if (kinds[phase->kind].groups & PHASE_DATA)
+	rc = validate_steady(phase, err);
+	if (rc == LS_OK && (kinds[phase->kind].groups & PHASE_DATA))
 		rc = validate_data(phase, err);
 	if (rc == LS_OK && (kinds[phase->kind].groups & PHASE_META))
 		rc = validate_meta(phase, err);

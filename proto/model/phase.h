@@ -10,8 +10,11 @@
 
 #include "common/base/err.h"
 #include "common/base/field.h"
+#include "proto/model/phase_choices.h"
 
 #define PHASE_NAME_MAX 128
+
+#define STEADY_INTERVALS 5 /* of a steady_window; SNIA's performance test specification takes five rounds, too */
 
 enum op_kind {
 #define OP(ID, id) OP_##ID,
@@ -75,96 +78,7 @@ enum phase_group {
 #define PHASE_NAMES       (PHASE_META | PHASE_DIRS | PHASE_SHIFTED)
 #define PHASE_NAMED_FILES (PHASE_NAMES | PHASE_SIZED)
 
-enum phase_layout {
-	LAYOUT_WORKER = 0,
-	LAYOUT_NODE,
-	LAYOUT_SHARED,      /* in segments */
-	LAYOUT_INTERLEAVED, /* records in turn */
-};
-
-enum phase_engine {
-	ENGINE_SYNC = 0,
-	ENGINE_IO_URING,
-	ENGINE_LIBAIO,
-	ENGINE_NULL,
-	ENGINE_MMAP,
-};
-
-enum phase_mmap_sync {
-	MMAP_SYNC_NONE = 0,
-	MMAP_SYNC_ASYNC, /* MS_ASYNC */
-	MMAP_SYNC_SYNC,  /* MS_SYNC */
-};
-
-enum phase_locks {
-	LOCKS_NONE = 0,
-	LOCKS_FILE,
-	LOCKS_RECORD,
-};
-
-enum phase_sync_writes {
-	SYNC_WRITES_NONE = 0,
-	SYNC_WRITES_SYNC,  /* O_SYNC */
-	SYNC_WRITES_DSYNC, /* O_DSYNC */
-};
-
-enum phase_semantics {
-	BONNIE_2_00 = 0, /* and 1.97, 1.98 */
-	BONNIE_1_03,
-};
-
-enum phase_order {
-	ORDER_SEQUENTIAL = 0,
-	ORDER_RANDOM,
-};
-
-enum phase_links {
-	LINKS_NONE = 0,
-	LINKS_HARD,
-	LINKS_SYMBOLIC,
-};
-
-enum phase_sync {
-	SYNC_VOLUME = 0,
-	SYNC_SYSTEM,
-};
-
-enum phase_mix {
-	MIX_OPERATIONS = 0,
-	MIX_ALTERNATE,
-	MIX_WORKERS,
-};
-
-enum phase_mix_order {
-	MIX_RANDOM = 0,
-	MIX_SEQUENTIAL,
-};
-
-/* How iozone runs. */
-enum phase_mode {
-	TOOL_THROUGHPUT = 0,
-	TOOL_SINGLE,
-};
-
-enum phase_dirs {
-	DIRS_PRIVATE = 0,
-	DIRS_SHARED,
-};
-
 extern const char *const phase_kind_names[PHASE_KIND_COUNT + 1];
-extern const char *const phase_layout_names[];
-extern const char *const phase_engine_names[];
-extern const char *const phase_mmap_sync_names[];
-extern const char *const phase_locks_names[];
-extern const char *const phase_dirs_names[];
-extern const char *const phase_mode_names[];
-extern const char *const phase_sync_writes_names[];
-extern const char *const phase_mix_names[];
-extern const char *const phase_order_names[];
-extern const char *const phase_links_names[];
-extern const char *const phase_sync_names[];
-extern const char *const phase_semantics_names[];
-extern const char *const phase_mix_order_names[];
 
 /* What is fixed for a kind. */
 struct phase_kind_info {

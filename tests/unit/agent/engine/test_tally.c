@@ -22,7 +22,8 @@ set_up(struct fixture *f, int64_t start, int64_t warmup, int64_t time)
 	f->w = shm_map_worker(f->map, 0);
 	shm_worker_reset(f->w);
 	tally_arm(&f->t, f->w, shm_map_control(f->map), 1, OP_READ);
-	tally_go(&f->t, start, warmup, time);
+	atomic_store(&shm_map_control(f->map)->limit_ns, tally_limit_ns(start, warmup, time));
+	tally_go(&f->t, start, warmup);
 	getrusage(RUSAGE_THREAD, &f->t.cpu);
 }
 
@@ -70,6 +71,9 @@ test_time_ends_after_the_warmup(void **state)
 	set_up(&f, 1000, 100, 50);
 	assert_true(tally_more(&f.t, 1149));
 	assert_false(tally_more(&f.t, 1150));
+	atomic_store(&shm_map_control(f.map)->limit_ns, 1120); /* the agent lowers it */
+	assert_true(tally_more(&f.t, 1119));
+	assert_false(tally_more(&f.t, 1120));
 	atomic_store(&shm_map_control(f.map)->stop_epoch, 1);
 	assert_false(tally_more(&f.t, 1100));
 	shm_map_free(f.map);
