@@ -117,6 +117,7 @@ agent_config_print_help(FILE *out)
 	    "  lockstep-agent [--config FILE] [--set KEY=VALUE ...]   run in the foreground (as systemd wants it)\n"
 	    "  lockstep-agent stop [--config FILE]                    end the load on this node within 5 s, without\n"
 	    "                                                         any coordinator; results are kept\n"
+	    "  lockstep-agent doctor [--volume DIR]                   is this node fit for runs? (doctor --help)\n"
 	    "  lockstep-agent enroll HOST:PORT TOKEN [--allow DIR]    get this node's certificate (enroll --help)\n"
 	    "\n"
 	    "  --config FILE     configuration instead of the installed agent.conf\n"

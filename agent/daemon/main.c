@@ -8,6 +8,7 @@
 
 #include "agent/daemon/agent.h"
 #include "agent/daemon/config.h"
+#include "agent/daemon/doctor.h"
 #include "agent/daemon/enroll.h"
 #include "agent/daemon/pidfile.h"
 #include "common/base/log.h"
@@ -115,6 +116,8 @@ main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "enroll") == 0)
 		return enroll_main(argc - 1, argv + 1);
+	if (argc > 1 && strcmp(argv[1], "doctor") == 0)
+		return doctor_main(argc - 1, argv + 1);
 	if (conf_args_parse(argc, argv, NULL, "stop", &args, &err))
 		return complain(&err, EXIT_USAGE);
 	if (args.help) {
