@@ -329,7 +329,8 @@ expect_end(struct client *client, struct ls_err *err)
 }
 
 enum ls_rc
-client_export(struct client *client, const char *run, bool summary, char **out, size_t *out_len, struct ls_err *err)
+client_export(
+    struct client *client, const char *run, enum client_wants wants, char **out, size_t *out_len, struct ls_err *err)
 {
 	struct msg_export ask;
 	struct sink text = { 0 };
@@ -337,7 +338,8 @@ client_export(struct client *client, const char *run, bool summary, char **out, 
 
 	msg_body_init(MSG_EXPORT, &ask);
 	ask.run = run == NULL || strcmp(run, "last") == 0 ? NULL : ls_strdup(run);
-	ask.summary = summary;
+	ask.summary = wants == CLIENT_SUMMARY;
+	ask.whole = wants == CLIENT_WHOLE;
 	enum ls_rc rc = client_send(client, MSG_EXPORT, &ask, err);
 	msg_body_fini(MSG_EXPORT, &ask);
 

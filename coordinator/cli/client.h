@@ -46,11 +46,12 @@ struct loop *client_loop(struct client *client);
  */
 enum ls_rc client_expect(struct client *client, enum msg_type type, struct msg *out, struct ls_err *err) LS_MUST_CHECK;
 
-/*
- * Fetches a results document; run NULL or "last": the newest. summary: without what is long and no table needs. *out is heap,
- * NUL-terminated, the caller frees it.
- */
-enum ls_rc client_export(struct client *client, const char *run, bool summary, char **out, size_t *out_len,
+/* How much of a results document: all that tables and charts need; without what is long and no table needs; with all that external
+ * programs have printed, not only its end. */
+enum client_wants { CLIENT_DOCUMENT = 0, CLIENT_SUMMARY, CLIENT_WHOLE };
+
+/* Fetches a results document; run NULL or "last": the newest. *out is heap, NUL-terminated, the caller frees it. */
+enum ls_rc client_export(struct client *client, const char *run, enum client_wants wants, char **out, size_t *out_len,
     struct ls_err *err) LS_MUST_CHECK;
 
 /* Sends a results document, of another tool or as client_export gave it, to be kept. *known: it was in the store before. */

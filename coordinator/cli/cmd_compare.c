@@ -86,7 +86,7 @@ static enum ls_rc
 add_run(const struct cli *cli, struct side *side, const char *what, struct ls_err *err)
 {
 	struct document_list list;
-	enum ls_rc rc = documents_load(cli, what, &list, err);
+	enum ls_rc rc = documents_load(cli, what, false, &list, err);
 
 	if (rc != LS_OK)
 		return rc;
@@ -141,7 +141,7 @@ static enum ls_rc
 add_file(const struct cli *cli, struct sides *sides, const char *what, struct ls_err *err)
 {
 	struct document_list list;
-	enum ls_rc rc = documents_load(cli, what, &list, err);
+	enum ls_rc rc = documents_load(cli, what, false, &list, err);
 
 	if (rc != LS_OK)
 		return rc;

@@ -26,7 +26,7 @@ fetch(const struct cli *cli, const char *run, char **text, size_t *len, struct l
 
 	if (rc != LS_OK)
 		return rc;
-	rc = client_export(client, run, false, text, len, err);
+	rc = client_export(client, run, CLIENT_WHOLE, text, len, err);
 	client_close(client);
 	return rc;
 }

@@ -254,7 +254,7 @@ report(struct run *run)
 	char *text;
 	size_t len;
 
-	enum ls_rc rc = client_export(run->client, run->result.run, false, &text, &len, &err);
+	enum ls_rc rc = client_export(run->client, run->result.run, CLIENT_DOCUMENT, &text, &len, &err);
 	if (rc != LS_OK)
 		return cli_fail(CLI_FAILED, "results of run %s: %s", run->result.run, err.text);
 	rc = results_parse(text, len, run->result.run, &results, &err);

@@ -87,7 +87,7 @@ add_run(struct client *client, const char *id, const struct compare_metric *metr
 	struct results results;
 	char *text;
 	size_t len;
-	enum ls_rc rc = client_export(client, id, true, &text, &len, err);
+	enum ls_rc rc = client_export(client, id, CLIENT_SUMMARY, &text, &len, err);
 
 	if (rc != LS_OK)
 		return rc;

@@ -23,7 +23,7 @@
 /* clang-format on */
 
 static enum ls_rc
-load_run(const struct cli *cli, const char *what, struct document_list *out, struct ls_err *err)
+load_run(const struct cli *cli, const char *what, bool whole, struct document_list *out, struct ls_err *err)
 {
 	struct client *client;
 	char *text;
@@ -32,7 +32,7 @@ load_run(const struct cli *cli, const char *what, struct document_list *out, str
 
 	if (rc != LS_OK)
 		return rc;
-	rc = client_export(client, what, false, &text, &len, err);
+	rc = client_export(client, what, whole ? CLIENT_WHOLE : CLIENT_DOCUMENT, &text, &len, err);
 	client_close(client);
 	if (rc != LS_OK)
 		return rc;
@@ -155,7 +155,7 @@ load_file(const char *file, const char *which, struct document_list *out, struct
 }
 
 enum ls_rc
-documents_load(const struct cli *cli, const char *what, struct document_list *out, struct ls_err *err)
+documents_load(const struct cli *cli, const char *what, bool whole, struct document_list *out, struct ls_err *err)
 {
 	const char *hash = what == NULL ? NULL : strrchr(what, '#');
 	char *file = hash == NULL ? NULL : ls_strndup(what, (size_t)(hash - what));
@@ -167,7 +167,7 @@ documents_load(const struct cli *cli, const char *what, struct document_list *ou
 	else if (what != NULL && jobs_is_file(what))
 		rc = load_file(what, NULL, out, err);
 	else
-		rc = load_run(cli, what, out, err);
+		rc = load_run(cli, what, whole, out, err);
 	if (rc != LS_OK)
 		field_struct_fini(&document_list_desc, out);
 	free(file);
@@ -192,7 +192,7 @@ documents_report(const struct cli *cli, const char *what, const struct report_fo
 {
 	struct document_list list;
 	struct ls_err err;
-	enum ls_rc rc = documents_load(cli, what, &list, &err);
+	enum ls_rc rc = documents_load(cli, what, format->whole, &list, &err);
 
 	if (rc != LS_OK)
 		return rc == LS_E_INVALID ? cli_fail_err(&err) : cli_fail(CLI_FAILED, "%s", err.text);

@@ -16,12 +16,12 @@
 /*
  * Reads what belongs to a word: the document of a run (its id, a unique beginning, or "last"; NULL is "last") from lockstepd; or
  * that of a file (needs no lockstepd), which may be a results document, a list of them, or what another tool has printed, with
- * any number of runs in it. FILE#NAME takes only the runs of that name, FILE#2 the second one. *out is ended with
+ * any number of runs in it. whole: of a run in the store with all that external programs printed, else with the ends. FILE#NAME takes only the runs of that name, FILE#2 the second one. *out is ended with
  * field_struct_fini(&document_list_desc, out) and holds at least one. Errors: LS_E_INVALID when it is nothing of this, LS_E_NOTFOUND
  * when there is no such run in the file; others as client_open, client_export and file_read.
  */
 enum ls_rc documents_load(
-    const struct cli *cli, const char *what, struct document_list *out, struct ls_err *err) LS_MUST_CHECK;
+    const struct cli *cli, const char *what, bool whole, struct document_list *out, struct ls_err *err) LS_MUST_CHECK;
 
 /* Loads the one document of a word and writes its report (output NULL: standard output); says why not, and returns the exit status. */
 enum cli_exit documents_report(

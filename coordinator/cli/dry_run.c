@@ -80,7 +80,7 @@ learn(struct asked *asked, const struct job *job, struct plan *plan, struct ls_e
 
 	if (rc != LS_OK || asked->earlier[0] == '\0')
 		return rc;
-	rc = client_export(asked->client, asked->earlier, true, &text, &len, err);
+	rc = client_export(asked->client, asked->earlier, CLIENT_SUMMARY, &text, &len, err);
 	if (rc != LS_OK)
 		return rc;
 	rc = results_parse(text, len, asked->earlier, &earlier, err);

@@ -8,7 +8,7 @@
 #include "coordinator/daemon/insist.h"
 #include "coordinator/daemon/run.h"
 #include "coordinator/daemon/store/records.h"
-#include "coordinator/import/tool_figures.h"
+#include "coordinator/import/tool_output.h"
 
 #define PARTS_MAX 4096 /* of one result: 192 MiB */
 

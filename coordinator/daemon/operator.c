@@ -8,6 +8,7 @@
 #include "coordinator/daemon/assemble.h"
 #include "coordinator/daemon/history.h"
 #include "coordinator/daemon/run.h"
+#include "coordinator/import/tool_output.h"
 #include "proto/codec/json.h"
 #include "proto/model/label.h"
 
@@ -86,6 +87,7 @@ struct lookup {
 	char *node;   /* of a list: only runs with it; NULL: all */
 	uint64_t limit;
 	bool summary; /* of a document: without what is long */
+	bool whole;   /* with all that programs printed */
 	struct store_run row;
 	struct store_run *rows;
 	size_t count;
@@ -369,6 +371,8 @@ export_work(void *arg)
 	free(id);
 	if (l->rc != LS_OK)
 		return;
+	if (!l->whole)
+		tool_output_cut(&results);
 	if (l->summary)
 		results_drop_bulk(&results);
 	l->text = json_encode_struct(&results_desc, &results, false, &l->len);
@@ -405,6 +409,7 @@ operator_on_export(struct session *s, void *body, struct ls_mono received, struc
 		return rc;
 	l = lookup_new(s, m->run);
 	l->summary = m->summary;
+	l->whole = m->whole;
 	daemon_read(s->daemon, export_work, export_done, l);
 	return LS_OK;
 }

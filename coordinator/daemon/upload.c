@@ -11,6 +11,7 @@
 #include "coordinator/daemon/operator.h"
 #include "coordinator/daemon/store/labels.h"
 #include "coordinator/daemon/store/records.h"
+#include "coordinator/import/tool_output.h"
 #include "proto/codec/json.h"
 #include "proto/model/label.h"
 
@@ -128,6 +129,9 @@ look_for_own(struct keep *k, struct results *doc)
 		return LS_OK;
 	if (rc != LS_OK)
 		return rc;
+	/* a document may have been written with all that programs printed, or with the ends of it */
+	tool_output_cut(&here);
+	tool_output_cut(doc);
 	char *ours = encode_measured(&here);
 	char *theirs = encode_measured(doc);
 	k->known = strcmp(ours, theirs) == 0;

@@ -9,6 +9,7 @@
 #include "coordinator/daemon/operator.h"
 #include "coordinator/daemon/run.h"
 #include "coordinator/daemon/web_int.h"
+#include "coordinator/import/tool_output.h"
 #include "coordinator/report/format.h"
 #include "proto/codec/json.h"
 
@@ -65,6 +66,7 @@ make_report(struct page_job *job)
 	free(id);
 	if (job->rc != LS_OK)
 		return;
+	tool_output_cut(&results);
 	job->rc = report_format_find(job->as_page ? "html" : "json")->render(&results, &job->body, &job->err);
 	field_struct_fini(&results_desc, &results);
 	if (job->rc == LS_OK && job->as_page)

@@ -35,13 +35,13 @@ static const struct {
 } kinds[] = {
 	{ "WRITE", PHASE_WRITE },
 	{ "READ", PHASE_READ },
-	{ "MKDIRS", PHASE_CREATE },
+	{ "MKDIRS", PHASE_MKDIR },
 	{ "MKBUCKETS", PHASE_CREATE },
 	{ "STAT", PHASE_STAT },
 	{ "HEADOBJ", PHASE_STAT },
 	{ "RMFILES", PHASE_DELETE },
 	{ "RMOBJECTS", PHASE_DELETE },
-	{ "RMDIRS", PHASE_DELETE },
+	{ "RMDIRS", PHASE_RMDIR },
 	{ "RMBUCKETS", PHASE_DELETE },
 };
 

@@ -16,18 +16,18 @@ static const struct {
 	const char *label;
 	enum phase_kind kind;
 } operations[] = {
-	{ "Directory creation", PHASE_CREATE },
+	{ "Directory creation", PHASE_MKDIR },
 	{ "Directory stat", PHASE_STAT },
 	{ "Directory read", PHASE_STAT },
 	{ "Directory rename", PHASE_STAT },
-	{ "Directory removal", PHASE_DELETE },
+	{ "Directory removal", PHASE_RMDIR },
 	{ "File creation", PHASE_CREATE },
 	{ "File stat", PHASE_STAT },
 	{ "File read", PHASE_STAT },
 	{ "File rename", PHASE_STAT },
 	{ "File removal", PHASE_DELETE },
-	{ "Tree creation", PHASE_CREATE },
-	{ "Tree removal", PHASE_DELETE },
+	{ "Tree creation", PHASE_MKDIR },
+	{ "Tree removal", PHASE_RMDIR },
 };
 
 struct mdtest {

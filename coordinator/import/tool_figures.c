@@ -7,6 +7,7 @@
 
 #include "common/base/mem.h"
 #include "coordinator/import/import_int.h"
+#include "coordinator/import/tool_output.h"
 #include "proto/model/fio_job.h"
 #include "proto/model/tool.h"
 
@@ -17,68 +18,6 @@ static bool
 is_fio(const struct phase_result *phase)
 {
 	return phase->spec.kind == PHASE_RUN_FIO;
-}
-
-/* --- reading -------------------------------------------------------------------------------------------------------- */
-
-static bool
-has_output(const struct node_result *node)
-{
-	return node->state == NODE_DONE && node->tool != NULL && node->tool->ended;
-}
-
-/* What the program printed as one document. */
-static enum ls_rc
-read_output(const struct node_result *node, struct import_set *set, struct ls_err *err)
-{
-	const char *text = node->tool->out != NULL ? node->tool->out : "";
-	char name[96];
-
-	snprintf(name, sizeof(name), "output of %s", node->tool->name);
-	enum ls_rc rc = import_read(name, text, strlen(text), set, err);
-	if (rc != LS_OK)
-		return rc;
-	if (set->count != 1)
-		return ls_err_set(err, LS_E_INVALID, "%s: %zu results where one is meant", name, set->count);
-
-	const struct origin *origin = set->docs[0]->run.origin;
-
-	if (strcmp(origin->tool, node->tool->name) != 0)
-		return ls_err_set(err, LS_E_INVALID, "%s: it looks like that of %s", name, origin->tool);
-	return LS_OK;
-}
-
-/* The last line of the output that says something, for the error. */
-static void
-last_line(const char *text, char *buf, size_t len)
-{
-	size_t end = text != NULL ? strlen(text) : 0;
-	size_t from;
-
-	while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == ' '))
-		end--;
-	from = end;
-	while (from > 0 && text[from - 1] != '\n')
-		from--;
-	snprintf(buf, len, "%.*s", (int)LS_MIN(end - from, len - 1), end > 0 ? text + from : "");
-}
-
-enum ls_rc
-tool_output_check(const struct node_result *node, struct ls_err *err)
-{
-	struct import_set set = { 0 };
-	char line[128];
-	struct ls_err why = { 0 };
-
-	if (!has_output(node))
-		return LS_OK;
-	enum ls_rc rc = read_output(node, &set, &why);
-	import_set_free(&set);
-	if (rc == LS_OK)
-		return LS_OK;
-	last_line(node->tool->out, line, sizeof(line));
-	return ls_err_set(err, LS_E_INVALID, "%s printed what cannot be read (%s); its last line: %s", node->tool->name,
-	    why.text, line[0] != '\0' ? line : "none");
 }
 
 static void
@@ -143,11 +82,11 @@ tool_figures_before(struct phase_result *phase)
 		struct import_set set = { 0 };
 		struct ls_err err = { 0 };
 
-		if (!has_output(node))
+		if (!tool_output_whole(node))
 			continue;
-		if (tool_output_check(node, &err) != LS_OK)
+		if (tool_output_read(node, &set, &err) != LS_OK)
 			fail_node(node, &err);
-		else if (is_fio(phase) && read_output(node, &set, &err) == LS_OK)
+		else if (is_fio(phase))
 			add_ops(node, set.docs[0]);
 		import_set_free(&set);
 	}
@@ -467,11 +406,11 @@ fill_phase(struct phase_result *phase, const struct phase_result *last, const st
 
 		if (node->state != NODE_DONE)
 			continue;
-		if (told == NULL || !has_output(told)) {
+		if (told == NULL || !tool_output_whole(told)) {
 			no_rates(phase, node, step);
 			continue;
 		}
-		if (read_output(told, &set, &err) == LS_OK)
+		if (tool_output_read(told, &set, &err) == LS_OK)
 			fill_node(phase, node, set.docs[0], step);
 		import_set_free(&set);
 	}

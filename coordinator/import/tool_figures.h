@@ -11,9 +11,6 @@
 #include "common/base/err.h"
 #include "proto/model/results.h"
 
-/* Can what the program printed be read? For its last phase; others, and nodes without a program, are fine. Errors: LS_E_INVALID. */
-enum ls_rc tool_output_check(const struct node_result *node, struct ls_err *err) LS_MUST_CHECK;
-
 /*
  * Before the aggregate of a phase: its kind becomes the nearest of ours, and where the output is about this phase alone (fio) its
  * histograms go into the nodes, to be merged. A node whose output cannot be read is failed. Harmless for other phases.

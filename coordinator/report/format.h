@@ -17,6 +17,7 @@ struct report_format {
 	const char *extension; /* without the dot */
 	const char *help;
 	bool is_binary; /* nothing for a terminal */
+	bool whole;     /* wants all that external programs have printed, not only its end */
 	enum ls_rc (*render)(const struct results *results, struct sink *out, struct ls_err *err);
 };
 

@@ -40,7 +40,7 @@ one(struct sink *out, const struct phase_result *phase, const struct node_result
 	stream(out, "standard output", t->out);
 	stream(out, "standard error", t->err);
 	if (t->cut_bytes > 0)
-		sink_printf(out, "--- %" PRIu64 " bytes more were not kept\n", t->cut_bytes);
+		sink_printf(out, "--- %" PRIu64 " bytes more are not here\n", t->cut_bytes);
 }
 
 static enum ls_rc
@@ -67,5 +67,6 @@ const struct report_format report_tool_output = {
 	.name = "tool-output",
 	.extension = "tool-output.txt",
 	.help = "what fio, bonnie++ and iozone printed themselves, node by node",
+	.whole = true,
 	.render = render_tool_output,
 };

@@ -154,6 +154,33 @@ def check_imported_back(documents):
     assert found["seeks"]["ops_per_s"] == 601.5
 
 
+CSV_200 = "1.98,2.00a,n,1,1,8M,,8192,5,,,1000,10,2000,20,,,3000,30,4000.5,40,,,,,,,,,,,,,,,,,,,1us,2us,,3us,4us,,,,,,"
+
+
+def test_documents_carry_the_end_of_what_was_printed_and_the_store_all_of_it(tmp_path):
+    os.chmod(tmp_path, 0o755)
+    talks = "echo the first line; seq -f 'line %09.0f of much talk' 8000; for i in 1 2 4 5; do gate $i; done; " \
+        f"seq -f 'complaint %09.0f' 2000 >&2; echo {CSV_200}\n"
+    with Cluster(nodes=2, settings=stand_ins(tmp_path, talks)) as cluster:
+        cluster.start()
+        status, results, done = cluster.run(BONNIE_JOB)
+        assert status == 0, done.stderr
+        said = rows(results["phases"][-1])["node2"]["tool"]
+        assert len(said["out"]) <= 64 << 10 and said["out"].startswith("line ") and said["out"].endswith(CSV_200 + "\n")
+        assert len(said["err"]) <= 16 << 10 and said["err"].startswith("complaint ")
+        whole = cluster.cli("report", "last", "--format", "tool-output", check=True).stdout
+        assert "the first line" in whole and "line 000000001 of" in whole and "complaint 000000001" in whole
+        exported = json.loads(cluster.cli("export", "last", check=True).stdout)
+        all_said = rows(exported["phases"][-1])["node2"]["tool"]
+        assert len(all_said["out"]) + len(all_said["err"]) == len(said["out"]) + len(said["err"]) + said["cut_bytes"]
+        assert rows(results["phases"][0])["node2"]["bytes_per_s"] == 1000 * 1024
+        # one run, whichever of both is brought back
+        for name, document in (("short", results), ("long", exported)):
+            with open(cluster.path(name), "w", encoding="utf-8") as f:
+                json.dump(document, f)
+            assert "counts once" in cluster.cli("import", cluster.path(name), check=True).stdout
+
+
 # --- iozone ---------------------------------------------------------------------------------------------------------------
 
 IOZONE_SAYS = """
