@@ -76,7 +76,7 @@ def quick(c):
 
 def bonnie(c):
     """bonnie++'s phases, one machine's memory being what it is: a small size, as behaviour is what counts here."""
-    _, document = c.run("bonnie", "bonnie", "--set", "phases.file_size=16MiB", "--set", "phases.files=32", "--set", "phases.seeks=200",
+    _, document = c.run("bonnie", "bonnie", "--set", "phases.file_size=1MiB", "--set", "phases.files=16", "--set", "phases.seeks=50",
                         timeout=1500)
     phases_of_all(document)
     c.nothing_left()
@@ -205,7 +205,7 @@ def wait_walk_nodes(c):
 
 
 def walk_run(c, which):
-    text = on_coordinator(c, f"lockstep run bonnie --path {BENCH} --set phases.file_size=4MiB --set phases.files=16 --set phases.seeks=50", timeout=1500)
+    text = on_coordinator(c, f"lockstep run bonnie --path {BENCH} --set phases.file_size=1MiB --set phases.files=16 --set phases.seeks=50", timeout=1500)
     need("finished" in text, f"{which} run: {text[-1500:]}")
 
 
