@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "agent/daemon/device.h"
+#include "agent/daemon/live_latency.h"
 #include "agent/daemon/result.h"
 #include "agent/daemon/run_int.h"
 #include "common/base/log.h"
@@ -133,6 +134,8 @@ send_sample(struct run *run, struct ls_mono now)
 			sample.live.bytes_per_s = (double)(sample.live.bytes - run->sampled_bytes) / s;
 			sample.live.ops_per_s = (double)(sample.live.ops - run->sampled_ops) / s;
 		}
+		if (run->assign->job.abort_if != NULL)
+			live_latency(run->map, run->workers, now, &sample.live.latency_max_ns, &sample.live.latency_p99_ns);
 		run->sampled = now;
 		run->sampled_bytes = sample.live.bytes;
 		run->sampled_ops = sample.live.ops;

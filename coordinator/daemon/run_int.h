@@ -108,6 +108,9 @@ void run_raise(struct run *run, enum run_event event);
 /* How the run will end; the first word counts. */
 void run_decide(struct run *run, enum run_state verdict, const char *fmt, ...) LS_PRINTF(3, 4);
 
+/* Ends the run when that sample of member i is beyond what the job's abort_if has. */
+void run_abort_check(struct run *run, size_t i, const struct live_node *live);
+
 /* One more thing that limits the trust in the run. */
 void run_warn(struct run *run, const char *fmt, ...) LS_PRINTF(2, 3);
 

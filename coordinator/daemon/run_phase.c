@@ -626,6 +626,7 @@ run_on_sample(struct run *run, size_t i, struct msg_sample *m)
 	member->live.node = ls_strdup(member->record.info.name);
 	member->live_known = true;
 	tell_stalls(member);
+	run_abort_check(run, i, &member->live);
 }
 
 /* Names node, worker, call and file of one of those waited for that stands still, or else who they are. */
