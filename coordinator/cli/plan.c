@@ -10,6 +10,7 @@
 #include "common/base/sat.h"
 #include "common/base/units.h"
 #include "proto/model/phase_work.h"
+#include "proto/model/tool.h"
 
 #include "common/base/field_table.h"
 #include "coordinator/cli/plan.def"
@@ -115,12 +116,46 @@ check_own_cap(struct plan *plan, const struct job *job, const char *node, const 
 	    units_format_rate((double)limits->max_bandwidth, rate, sizeof(rate)));
 }
 
+/* The external programs of the job's phases, as far as the node says which it may run. */
+static void
+check_tools(struct plan *plan, const struct job *job, const struct node_row *row)
+{
+	for (enum tool_kind tool = 0; tool < TOOL_COUNT; tool++) {
+		const char *name = tool_info(tool)->name;
+		const struct tool_facts *there = NULL;
+		bool wanted = false;
+
+		for (size_t p = 0; p < job->phases_count; p++)
+			wanted |= tool_of((enum phase_kind)job->phases[p].kind) == tool;
+		for (size_t i = 0; i < row->facts.tools_count; i++)
+			if (strcmp(row->facts.tools[i].name, name) == 0)
+				there = &row->facts.tools[i];
+		if (wanted && there == NULL)
+			add_limit(plan, CHECK_FAILED, "tools", row->name,
+			    "it may not run %s: its agent.conf names none", name);
+		else if (wanted && there->problem != NULL && there->problem[0] != '\0')
+			add_limit(plan, CHECK_FAILED, "tools", row->name, "%s: %s", name, there->problem);
+	}
+}
+
+/* Against the first node that is known: what lockstepd compares with is its own build, which it does not tell. */
+static void
+check_build(struct plan *plan, const struct job *job, const struct node_row *row, const struct node_row *first)
+{
+	const char *a = row->facts.build, *b = first->facts.build;
+
+	if (!job->allow_mixed_builds && a != NULL && b != NULL && strcmp(a, b) != 0)
+		add_limit(plan, CHECK_FAILED, "build", row->name,
+		    "it has build %s, node %s has %s (see allow_mixed_builds)", a, first->name, b);
+}
+
 static void
 check_nodes(struct plan *plan, const struct job *job, const struct plan_nodes *nodes)
 {
 	if (nodes->count < job->min_nodes)
 		add_limit(
 		    plan, CHECK_FAILED, "min_nodes", NULL, "the job wants at least %" PRIu64 " nodes", job->min_nodes);
+	const struct node_row *first = NULL;
 	for (size_t i = 0; nodes->known != NULL && i < nodes->count; i++) {
 		const struct node_row *row = find_row(nodes, nodes->names[i]);
 
@@ -128,6 +163,9 @@ check_nodes(struct plan *plan, const struct job *job, const struct plan_nodes *n
 			add_limit(plan, CHECK_FAILED, "nodes", nodes->names[i], "is not connected");
 			continue;
 		}
+		first = first != NULL ? first : row;
+		check_build(plan, job, row, first);
+		check_tools(plan, job, row);
 		if (row->facts.limits == NULL)
 			continue;
 		check_amounts(plan, job, row->name, row->facts.limits);

@@ -82,7 +82,7 @@ phase_planned(const struct phase *p, const uint64_t *node_workers, size_t node_c
 static uint64_t
 paced_bytes(const struct phase *p, uint64_t workers)
 {
-	double per_second = INFINITY;
+	double per_second = (double)INFINITY;
 
 	if (p->rate_bytes > 0)
 		per_second = (double)p->rate_bytes;

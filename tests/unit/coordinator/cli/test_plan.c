@@ -220,6 +220,41 @@ test_absent_nodes_are_told(void **state)
 	field_struct_fini(&job_desc, &job);
 }
 
+static void
+test_builds_and_programs_are_told(void **state)
+{
+	static char one[] = "1", two[] = "2", iozone[] = "iozone", old[] = "3.1 is too old";
+	struct tool_facts good = { .name = iozone }, bad = { .name = iozone, .problem = old };
+	struct node_row rows[3] = { { .name = names[0], .connected = true }, { .name = names[1], .connected = true },
+		{ .name = names[2], .connected = true } };
+	const struct plan_nodes nodes = { names, 3, rows, 3 };
+	struct job job = make_job();
+	struct plan plan;
+
+	(void)state;
+	job.phases[0].kind = PHASE_RUN_IOZONE;
+	rows[0].facts.build = rows[2].facts.build = one;
+	rows[1].facts.build = two;
+	rows[0].facts.tools = &good;
+	rows[1].facts.tools = &bad;
+	rows[0].facts.tools_count = rows[1].facts.tools_count = 1;
+	plan_make(&job, &nodes, &plan);
+	assert_int_equal(plan.limits_count, 3);
+	assert_string_equal(plan.limits[0].check, "build");
+	assert_string_equal(plan.limits[0].node, "b");
+	assert_string_equal(plan.limits[1].text, "iozone: 3.1 is too old");
+	assert_string_equal(plan.limits[2].node, "c");
+	assert_string_equal(plan.limits[2].check, "tools");
+	field_struct_fini(&plan_desc, &plan);
+
+	job.allow_mixed_builds = true;
+	job.phases[0].kind = PHASE_WRITE;
+	plan_make(&job, &nodes, &plan);
+	assert_int_equal(plan.limits_count, 0);
+	field_struct_fini(&plan_desc, &plan);
+	field_struct_fini(&job_desc, &job);
+}
+
 int
 main(void)
 {
@@ -229,6 +264,7 @@ main(void)
 		cmocka_unit_test(test_an_earlier_run_tells_only_of_the_same_work),
 		cmocka_unit_test(test_limits_are_told),
 		cmocka_unit_test(test_absent_nodes_are_told),
+		cmocka_unit_test(test_builds_and_programs_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
