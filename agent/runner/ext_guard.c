@@ -36,7 +36,7 @@ become(bool held, char **argv)
 	sigset_t none;
 
 	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	pthread_sigmask(SIG_SETMASK, &none, NULL);
 	setpgid(0, 0);
 	/* Should the guard itself be killed. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -117,7 +117,7 @@ ext_guard_main(int argc, char **argv)
 	argv += held;
 	argc -= held;
 	if (argc > 1 && strcmp(argv[0], "--semaphores") == 0) {
-		semaphores = atoi(argv[1]);
+		semaphores = (int)strtol(argv[1], NULL, 10);
 		argv += 2;
 		argc -= 2;
 	}
@@ -127,7 +127,7 @@ ext_guard_main(int argc, char **argv)
 	prctl(PR_SET_CHILD_SUBREAPER, 1UL);
 	/* All signals that ask to end come through the runner, which sees to the files first. */
 	sigfillset(&set);
-	sigprocmask(SIG_SETMASK, &set, NULL);
+	pthread_sigmask(SIG_SETMASK, &set, NULL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 

@@ -385,7 +385,7 @@ const char *
 ext_process_last_words(const struct ext_process *p, char *buf, size_t len)
 {
 	const struct sink *s = p->err.len > 0 ? &p->err : &p->out;
-	size_t from = s->len, end = s->len, n = 0;
+	size_t from, end = s->len, n = 0;
 	int lines = 0;
 
 	while (end > 0 && (s->text[end - 1] == '\n' || s->text[end - 1] == ' '))

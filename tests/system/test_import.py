@@ -185,6 +185,42 @@ def test_published_measurements_are_shown_as_they_were(name, tmp_path, monkeypat
         assert got == f.read()
 
 
+def own_published(name):
+    return os.path.join(ROOT, "tests", "golden", "published", "own", name)
+
+
+def facts_of(documents):
+    """What was measured, without where it was read."""
+    def node(n):
+        return [re.sub(r"[^A-Za-z0-9].*", "", n["node"]), n.get("bytes_per_s"), n.get("ops_per_s"), n.get("metrics")]
+    return [[d["run"]["origin"]["tool"], d["run"]["origin"]["version"],
+             [[p["kind"], p["imported"], [node(n) for n in p["nodes"]]] for p in [without_lines(p) for p in d["phases"]]]]
+            for d in documents]
+
+
+def without_lines(phase):
+    return dict(phase, imported={k: v for k, v in phase["imported"].items() if "line" not in k})
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_figures_alone_give_the_same_examples(name, tmp_path, monkeypatch):
+    """Inputs of the project's own: tables and figures, no text around. LOCKSTEP_GOLDEN=write writes the examples anew."""
+    if shared_path(name) is not None:
+        assert facts_of(documents_of(*PUBLISHED[name], own_published(name))) == \
+            facts_of(documents_of(*PUBLISHED[name], shared_path(name))), "no figure of the published ones is missing"
+    monkeypatch.chdir(os.path.dirname(own_published(name)))
+    if PUBLISHED[name]:
+        got = report_of(documents_of(*PUBLISHED[name], name)[0], tmp_path)
+    else:
+        got = subprocess.run([LOCKSTEP, "compare", name], stdout=subprocess.PIPE, check=True).stdout.decode()
+    golden = own_published(name.replace(".txt", ".out"))
+    if os.environ.get("LOCKSTEP_GOLDEN") == "write":
+        with open(golden, "w", encoding="utf-8") as f:
+            f.write(got)
+    with open(golden, encoding="utf-8") as f:
+        assert got == f.read()
+
+
 # --- into the store ----------------------------------------------------------------------------------------------------
 
 def test_imports_live_in_the_store_and_count_once(cluster):
