@@ -12,6 +12,7 @@
 #include "coordinator/daemon/store/labels.h"
 #include "coordinator/daemon/store/records.h"
 #include "coordinator/import/tool_figures.h"
+#include "coordinator/report/by_op.h"
 #include "proto/codec/json.h"
 #include "proto/model/aggregate.h"
 
@@ -364,6 +365,7 @@ static char *
 phase_line(const struct phase_result *p)
 {
 	char done[48] = "n/a", active[48] = "n/a", skew[32] = "n/a", error[32] = "n/a";
+	char apart[160];
 
 	if (!isnan(phase_rate(p, &p->aggregate.last_done)))
 		format_rate(p, &p->aggregate.last_done, done, sizeof(done));
@@ -373,6 +375,10 @@ phase_line(const struct phase_result *p)
 		units_format_duration(p->start_skew_ns, skew, sizeof(skew));
 	if (p->start_skew_uncertainty_ns != LS_UNKNOWN_I64)
 		units_format_duration(p->start_skew_uncertainty_ns, error, sizeof(error));
+	if (by_op_mixes(p))
+		return ls_asprintf("%s%s%s: %s, start skew %s +- %s", p->name, p->state == PHASE_STATE_DONE ? "" : " ",
+		    p->state == PHASE_STATE_DONE ? "" : phase_state_names[p->state],
+		    by_op_rates(p, apart, sizeof(apart)), skew, error);
 	return ls_asprintf("%s%s%s: last done %s, all active %s, start skew %s +- %s", p->name,
 	    p->state == PHASE_STATE_DONE ? "" : " ", p->state == PHASE_STATE_DONE ? "" : phase_state_names[p->state],
 	    done, active, skew, error);

@@ -1,10 +1,13 @@
 #include "coordinator/report/by_op.h"
 
 #include <math.h>
+#include <stdio.h>
 
+#include "common/base/units.h"
 #include "coordinator/report/html_int.h"
 #include "coordinator/report/markdown_int.h"
 #include "coordinator/report/text_int.h"
+#include "proto/model/aggregate.h"
 
 #define W_OP     7
 #define W_NUMBER 10
@@ -29,7 +32,40 @@ ops_done(const struct phase_result *phase)
 bool
 by_op_mixes(const struct phase_result *phase)
 {
-	return phase->kind == PHASE_MIXED && phase->imported == NULL && ops_done(phase) > 1;
+	return phase_result_mixes(phase);
+}
+
+struct rate
+by_op_sum(const struct by_op *by_op)
+{
+	struct rate sum = { 0 };
+
+	for (int op = 0; op < OP_COUNT; op++) {
+		const struct op_result *r = by_op_get(by_op, (enum op_kind)op);
+
+		if (r == NULL)
+			continue;
+		sum.bytes_per_s += r->bytes_per_s;
+		sum.ops_per_s += r->ops_per_s;
+	}
+	return sum;
+}
+
+const char *
+by_op_rates(const struct phase_result *phase, char *buf, size_t len)
+{
+	char rate[48];
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (int op = 0; op < OP_COUNT && n < len; op++) {
+		const struct op_result *r = by_op_get(&phase->aggregate.by_op, (enum op_kind)op);
+
+		if (r != NULL)
+			n += (size_t)snprintf(buf + n, len - n, "%s%s %s", n > 0 ? ", " : "", op_names[op],
+			    isfinite(r->bytes_per_s) ? units_format_rate(r->bytes_per_s, rate, sizeof(rate)) : "n/a");
+	}
+	return buf;
 }
 
 static bool

@@ -1,3 +1,4 @@
+#include "coordinator/report/by_op.h"
 #include "coordinator/report/compare_int.h"
 
 #include <inttypes.h>
@@ -53,6 +54,27 @@ value_sum_of_rates(const struct phase_result *phase)
 	return rate_of(phase, &phase->aggregate.sum_of_rates);
 }
 
+/* Over the time of the whole phase, so that reads and writes of one that mixes them can be told apart. */
+static double
+value_of_op(const struct phase_result *phase, enum op_kind op)
+{
+	const struct op_result *r = by_op_get(&phase->aggregate.by_op, op);
+
+	return r == NULL ? (double)NAN : report_in_bytes(phase) ? r->bytes_per_s : r->ops_per_s;
+}
+
+static double
+value_reads(const struct phase_result *phase)
+{
+	return value_of_op(phase, OP_READ);
+}
+
+static double
+value_writes(const struct phase_result *phase)
+{
+	return value_of_op(phase, OP_WRITE);
+}
+
 static double
 ns_or_nan(const struct phase_result *phase, size_t offset)
 {
@@ -87,6 +109,9 @@ const struct compare_metric compare_metrics[] = {
 	{ "last-done", "all work over last end minus first start", true, value_last_done, false },
 	{ "all-active", "the rate while every worker was active", true, value_all_active, false },
 	{ "sum-of-rates", "each worker's own average, added", true, value_sum_of_rates, false },
+	{ "reads", "reads alone over last end minus first start: of phases that mix them with writes", true,
+	    value_reads, false },
+	{ "writes", "writes alone, likewise", true, value_writes, false },
 	{ "p50", "median latency", false, value_p50, true },
 	{ "p99", "99th percentile of latency", false, value_p99, true },
 	{ "p99.9", "99.9th percentile of latency", false, value_p99_9, true },
@@ -346,6 +371,10 @@ make_row(struct comparison *c, const struct matrix *m, size_t r, const struct co
 		set_value(&row->values[g], &figures[g]);
 		compare_note_repeats(c, g, row, &m->rows[r].groups[g], figures[g].items);
 	}
+	if (by_op_mixes(head_of(&m->rows[r])->phase) && strcmp(metric->name, "reads") != 0 &&
+	    strcmp(metric->name, "writes") != 0)
+		warnings_add(&c->notes, &c->notes_count,
+		    "%s: reads and writes are not added up; metrics reads and writes compare each", row->name);
 	set_ratios(row, figures, m->groups, subject, metric->higher_is_better);
 	for (size_t g = 0; g < m->groups; g++)
 		free(figures[g].items);

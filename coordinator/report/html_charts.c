@@ -1,4 +1,5 @@
 /* The numbers behind the charts. Series are put on one grid that a screen can show; many nodes become a band. */
+#include "coordinator/report/by_op.h"
 #include "coordinator/report/html_int.h"
 
 #include <math.h>
@@ -141,7 +142,8 @@ add_labels(struct sink *out, const struct phase_result *phase, const char *first
 bool
 html_has_time_chart(const struct phase_result *phase)
 {
-	return grid_of(phase).bins > 1;
+	/* Series are of all operations together, which is no rate where reads and writes are mixed. */
+	return !by_op_mixes(phase) && grid_of(phase).bins > 1;
 }
 
 static void

@@ -33,6 +33,18 @@ tile_duration(struct sink *out, const char *what, int64_t ns, const char *before
 	    text_duration(ns, value, sizeof(value)), before, text_duration(more_ns, more, sizeof(more)));
 }
 
+/* One operation of a phase that mixes them. */
+static void
+tile_op(struct sink *out, const struct phase_result *phase, enum op_kind op, const char *more)
+{
+	const struct op_result *r = by_op_get(&phase->aggregate.by_op, op);
+	char what[64];
+
+	snprintf(what, sizeof(what), "%s, last done", op_names[op]);
+	tile(out, what, r != NULL ? html_rate(phase, r->bytes_per_s, r->ops_per_s) : (double)NAN, html_unit(phase),
+	    more);
+}
+
 static void
 tiles(struct sink *out, const struct phase_result *phase)
 {
@@ -51,8 +63,15 @@ tiles(struct sink *out, const struct phase_result *phase)
 		sink_printf(out, "</div>\n");
 		return;
 	}
-	tile(out, "last done", html_rate(phase, a->last_done.bytes_per_s, a->last_done.ops_per_s), unit, cached);
-	tile(out, "all active", html_rate(phase, a->all_active.bytes_per_s, a->all_active.ops_per_s), unit, cached);
+	if (by_op_mixes(phase)) {
+		tile_op(out, phase, OP_READ, "");
+		tile_op(out, phase, OP_WRITE, cached);
+	} else {
+		tile(
+		    out, "last done", html_rate(phase, a->last_done.bytes_per_s, a->last_done.ops_per_s), unit, cached);
+		tile(out, "all active", html_rate(phase, a->all_active.bytes_per_s, a->all_active.ops_per_s), unit,
+		    cached);
+	}
 	tile_duration(
 	    out, "latency, median", l == NULL ? LS_UNKNOWN_I64 : l->p50, "99 %: ", l == NULL ? LS_UNKNOWN_I64 : l->p99);
 	snprintf(text, sizeof(text), isfinite(a->fairness) ? "fairness %.3f" : "fairness n/a", a->fairness);

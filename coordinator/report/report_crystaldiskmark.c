@@ -2,6 +2,7 @@
  * CrystalDiskMark's table, for each machine and for all together. A row is a phase of the job: its best repetition as there (rate and
  * operations of the fastest, the lowest mean latency), and beside it the mean of all, which CrystalDiskMark does not tell.
  */
+#include "coordinator/report/by_op.h"
 #include "coordinator/report/format.h"
 
 #include <inttypes.h>
@@ -81,14 +82,19 @@ row_of(const struct results *results, const struct phase_result *first, size_t n
 	for (size_t p = 0; p < results->phases_count; p++) {
 		const struct phase_result *phase = &results->phases[p];
 		const struct node_result *n = node == REPORT_ALL ? NULL : report_node_find(results, phase, node);
-		const struct rate *all = &phase->aggregate.last_done;
+		bool mixes = by_op_mixes(phase); /* its mixed rows are of reads and writes together */
+		struct rate all = mixes ? by_op_sum(&phase->aggregate.by_op) : phase->aggregate.last_done;
+		struct rate own = { (double)NAN, (double)NAN };
+
+		if (n != NULL)
+			own = mixes ? by_op_sum(&n->by_op) : (struct rate){ n->bytes_per_s, n->ops_per_s };
 
 		if (phase->index != first->index || phase->state != PHASE_STATE_DONE)
 			continue;
 		if (node == REPORT_ALL)
-			row_add(&row, all->bytes_per_s, all->ops_per_s, mean_latency_us(&phase->aggregate.by_op));
+			row_add(&row, all.bytes_per_s, all.ops_per_s, mean_latency_us(&phase->aggregate.by_op));
 		else if (n != NULL)
-			row_add(&row, n->bytes_per_s, n->ops_per_s, mean_latency_us(&n->by_op));
+			row_add(&row, own.bytes_per_s, own.ops_per_s, mean_latency_us(&n->by_op));
 	}
 	return row;
 }

@@ -2,6 +2,7 @@
  * A page that needs no network and no other file: what limits the trust on top, then all phases in one table, then a card for each.
  * Texts come from peers: all are escaped, and the page's policy allows nothing but what stands in it.
  */
+#include "coordinator/report/by_op.h"
 #include "coordinator/report/format.h"
 
 #include <inttypes.h>
@@ -199,9 +200,15 @@ summary_row(struct sink *out, const struct results *results, size_t p)
 		sink_printf(out, " <span class='state %s'>%s</span>", field_enum_name(phase_state_names, phase->state),
 		    field_enum_name(phase_state_names, phase->state));
 	sink_printf(out, "</td><td class=text>%s%s</td>", html_unit(phase), a->page_cache ? " (page cache)" : "");
-	html_cell(out, html_rate(phase, a->last_done.bytes_per_s, a->last_done.ops_per_s));
-	html_cell(out, html_rate(phase, a->all_active.bytes_per_s, a->all_active.ops_per_s));
-	html_cell(out, html_rate(phase, a->sum_of_rates.bytes_per_s, a->sum_of_rates.ops_per_s));
+	if (by_op_mixes(phase)) {
+		char apart[160];
+
+		sink_printf(out, "<td class=text colspan=3>%s</td>", by_op_rates(phase, apart, sizeof(apart)));
+	} else {
+		html_cell(out, html_rate(phase, a->last_done.bytes_per_s, a->last_done.ops_per_s));
+		html_cell(out, html_rate(phase, a->all_active.bytes_per_s, a->all_active.ops_per_s));
+		html_cell(out, html_rate(phase, a->sum_of_rates.bytes_per_s, a->sum_of_rates.ops_per_s));
+	}
 	sink_printf(out, "<td>%s</td>", text_duration(l == NULL ? LS_UNKNOWN_I64 : l->p50, text, sizeof(text)));
 	sink_printf(out, "<td>%s</td>", text_duration(l == NULL ? LS_UNKNOWN_I64 : l->p99, text, sizeof(text)));
 	if (isfinite(a->overlap))

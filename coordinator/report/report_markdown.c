@@ -205,11 +205,14 @@ summary(struct sink *out, const struct results *results)
 		phase_name(out, results, phase);
 		sink_printf(out, " | %s%s |", report_in_bytes(phase) ? "MiB/s" : "op/s",
 		    a->page_cache ? " into the page cache" : "");
-		for (size_t i = 0; i < ARRAY_LEN(rates); i++)
-			markdown_cell(out,
-			    by_op_mixes(phase)           ? (double)NAN
-				: report_in_bytes(phase) ? rates[i]->bytes_per_s / MIB
-							 : rates[i]->ops_per_s);
+		char apart[160];
+
+		if (by_op_mixes(phase))
+			sink_printf(out, " %s | | |", by_op_rates(phase, apart, sizeof(apart)));
+		else
+			for (size_t i = 0; i < ARRAY_LEN(rates); i++)
+				markdown_cell(
+				    out, report_in_bytes(phase) ? rates[i]->bytes_per_s / MIB : rates[i]->ops_per_s);
 		cell_latency(out, a->latency_ns, false);
 		cell_latency(out, a->latency_ns, true);
 		cell_ratio(out, a->overlap);

@@ -265,7 +265,10 @@ node_row(struct sink *out, const struct phase_result *phase, const struct node_r
 	cells_latency(out, node->latency_ns);
 	text_cell(out, W_CPU, cpu_percent(&node->cpu, time_ns));
 	cell_time(out, time_ns);
-	text_cell(out, W_SHARE, node_share(phase, node));
+	if (by_op_mixes(phase))
+		text_cell_word(out, W_SHARE, "-");
+	else
+		text_cell(out, W_SHARE, node_share(phase, node));
 	text_cell(out, W_DEVICE, device_bytes(node->device) / MIB);
 	sink_printf(out, "\n");
 }
@@ -281,8 +284,11 @@ all_row(struct sink *out, const struct phase_result *phase, const struct text_to
 	cells_latency(out, a->latency_ns);
 	text_cell(out, W_CPU, cpu_percent(&t->cpu, phase->duration_ns));
 	cell_time(out, phase->duration_ns);
-	text_cell(
-	    out, W_SHARE, a->bytes == LS_UNKNOWN_U64 || a->ops == LS_UNKNOWN_U64 || a->ops == 0 ? (double)NAN : 100);
+	if (by_op_mixes(phase))
+		text_cell_word(out, W_SHARE, "-");
+	else
+		text_cell(out, W_SHARE,
+		    a->bytes == LS_UNKNOWN_U64 || a->ops == LS_UNKNOWN_U64 || a->ops == 0 ? (double)NAN : 100);
 	text_cell(out, W_DEVICE, t->has_device ? device_bytes(&t->device) / MIB : (double)NAN);
 	sink_printf(out, "\n");
 }
@@ -338,7 +344,7 @@ static void
 bytes_moved(struct sink *out, const struct phase_result *phase, const struct text_totals *t)
 {
 	const struct aggregate *a = &phase->aggregate;
-	char app[32] = "n/a";
+	char app[96] = "n/a";
 	char device[96] = "n/a (no block device known)";
 	char read[32];
 	char written[32];
@@ -346,6 +352,10 @@ bytes_moved(struct sink *out, const struct phase_result *phase, const struct tex
 
 	if (a->bytes != LS_UNKNOWN_U64)
 		units_format_size(a->bytes, app, sizeof(app));
+	else if (by_op_mixes(phase))
+		snprintf(app, sizeof(app), "%s read, %s written",
+		    units_format_size(a->by_op.read != NULL ? a->by_op.read->bytes : 0, read, sizeof(read)),
+		    units_format_size(a->by_op.write != NULL ? a->by_op.write->bytes : 0, written, sizeof(written)));
 	if (t->has_device)
 		snprintf(device, sizeof(device), "%s read, %s written",
 		    units_format_size(t->device.read_bytes, read, sizeof(read)),

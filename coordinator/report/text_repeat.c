@@ -1,4 +1,5 @@
 /* What repetitions of the same phase agree on. */
+#include "coordinator/report/by_op.h"
 #include "coordinator/report/text_int.h"
 
 #include <math.h>
@@ -22,17 +23,32 @@ in_bytes(const struct phase_result *phase)
 	return phase_kind_info((enum phase_kind)phase->kind)->unit == PHASE_BYTES;
 }
 
-static double
-figure(const struct phase_result *phase, bool all_active)
-{
-	const struct rate *r = all_active ? &phase->aggregate.all_active : &phase->aggregate.last_done;
+/* What a row is about: an aggregate, or one operation of a phase that mixes them. */
+enum figure {
+	LAST_DONE = 0,
+	ALL_ACTIVE,
+	READS,
+	WRITES,
+};
 
+static const char *const figure_names[] = { "last done", "all active", "reads", "writes" };
+
+static double
+figure(const struct phase_result *phase, enum figure what)
+{
+	const struct rate *r = what == ALL_ACTIVE ? &phase->aggregate.all_active : &phase->aggregate.last_done;
+
+	if (what == READS || what == WRITES) {
+		const struct op_result *op = by_op_get(&phase->aggregate.by_op, what == READS ? OP_READ : OP_WRITE);
+
+		return op != NULL ? op->bytes_per_s / MIB : (double)NAN;
+	}
 	return in_bytes(phase) ? r->bytes_per_s / MIB : r->ops_per_s;
 }
 
 /* A row for one figure of the phase at that place in the job, over all repetitions that know it. */
 static void
-repeat_row(struct sink *out, const struct results *results, const struct phase_result *first, bool all_active)
+repeat_row(struct sink *out, const struct results *results, const struct phase_result *first, enum figure what)
 {
 	double *values = ls_calloc(results->phases_count + 1, sizeof(*values));
 	size_t count = 0;
@@ -42,7 +58,7 @@ repeat_row(struct sink *out, const struct results *results, const struct phase_r
 
 		if (phase->index != first->index || phase->state != PHASE_STATE_DONE)
 			continue;
-		double value = figure(phase, all_active);
+		double value = figure(phase, what);
 		if (isfinite(value))
 			values[count++] = value;
 	}
@@ -50,7 +66,7 @@ repeat_row(struct sink *out, const struct results *results, const struct phase_r
 	struct summary s = summary_of(values, count);
 	sink_printf(out, " ");
 	text_name(out, first->name);
-	text_cell_word(out, W_FIGURE, all_active ? "all active" : "last done");
+	text_cell_word(out, W_FIGURE, figure_names[what]);
 	text_cell_word(out, W_UNIT, in_bytes(first) ? "MiB/s" : "op/s");
 	sink_printf(out, "%*zu", W_N, count);
 	text_cell(out, W_VALUE, s.mean);
@@ -81,7 +97,9 @@ text_repetitions(struct sink *out, const struct results *results)
 	for (size_t p = 0; p < results->phases_count; p++) {
 		if (results->phases[p].repetition != 0)
 			continue;
-		repeat_row(out, results, &results->phases[p], false);
-		repeat_row(out, results, &results->phases[p], true);
+		bool mixes = by_op_mixes(&results->phases[p]);
+
+		repeat_row(out, results, &results->phases[p], mixes ? READS : LAST_DONE);
+		repeat_row(out, results, &results->phases[p], mixes ? WRITES : ALL_ACTIVE);
 	}
 }

@@ -193,20 +193,40 @@ has_series(const struct node_result *node)
 	    node->series.ops_count <= (size_t)(INT64_MAX / node->series.interval_ns) - 1;
 }
 
+/* What a node did in all; where that is not told because it mixes reads and writes, both: only for shares and for times. */
+static void
+work_of(const struct node_result *node, uint64_t *out_bytes, uint64_t *out_ops)
+{
+	*out_bytes = node->bytes;
+	*out_ops = node->ops;
+	if (node->bytes != LS_UNKNOWN_U64 || node->ops != LS_UNKNOWN_U64)
+		return;
+	for (int op = 0; op < OP_COUNT; op++) {
+		const struct op_result *r = by_op_get(&node->by_op, (enum op_kind)op);
+
+		if (r == NULL)
+			continue;
+		*out_bytes = (*out_bytes == LS_UNKNOWN_U64 ? 0 : *out_bytes) + r->bytes;
+		*out_ops = (*out_ops == LS_UNKNOWN_U64 ? 0 : *out_ops) + r->ops;
+	}
+}
+
 void
 node_result_done_at(const struct node_result *node, int64_t t_ns, double *out_bytes, double *out_ops)
 {
 	double bytes = 0;
 	double ops = 0;
+	uint64_t all_bytes, all_ops;
 
+	work_of(node, &all_bytes, &all_ops);
 	if (node->end_ns == LS_UNKNOWN_I64 || node->start_ns == LS_UNKNOWN_I64 || t_ns >= node->end_ns) {
-		*out_bytes = (double)node->bytes;
-		*out_ops = (double)node->ops;
+		*out_bytes = (double)all_bytes;
+		*out_ops = (double)all_ops;
 		return;
 	}
 	if (!has_series(node)) {
-		*out_bytes = (double)node->bytes * linear_share(node, t_ns);
-		*out_ops = (double)node->ops * linear_share(node, t_ns);
+		*out_bytes = (double)all_bytes * linear_share(node, t_ns);
+		*out_ops = (double)all_ops * linear_share(node, t_ns);
 		return;
 	}
 	for (size_t i = 0; i < node->series.ops_count || i < node->series.bytes_count; i++) {
@@ -668,6 +688,38 @@ forget_too_fast(struct phase_result *phase)
 		    "rates of what took less than half a second are n/a, as bonnie++ has it (+++++)");
 }
 
+/* --- reads and writes side by side ----------------------------------------------------------------------------------- */
+
+bool
+phase_result_mixes(const struct phase_result *phase)
+{
+	size_t done = 0;
+
+	for (int op = 0; op < OP_COUNT; op++)
+		done += by_op_get(&phase->aggregate.by_op, (enum op_kind)op) != NULL;
+	return phase->kind == PHASE_MIXED && phase->imported == NULL && done > 1;
+}
+
+/* What was reckoned from the totals and is a share or a time stays: overlap, fairness, the durations. */
+static void
+forget_sums(struct phase_result *phase)
+{
+	struct aggregate *a = &phase->aggregate;
+	struct rate *rates[] = { &a->last_done, &a->all_active, &a->first_done, &a->sum_of_rates };
+
+	if (!phase_result_mixes(phase))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(rates); i++)
+		rate_forget(rates[i]);
+	a->bytes = a->ops = LS_UNKNOWN_U64;
+	for (size_t n = 0; n < phase->nodes_count; n++) {
+		struct node_result *node = &phase->nodes[n];
+
+		node->bytes = node->ops = LS_UNKNOWN_U64;
+		node->bytes_per_s = node->ops_per_s = (double)NAN;
+	}
+}
+
 enum ls_rc
 phase_result_aggregate(struct phase_result *phase, const struct job *job, struct ls_err *err)
 {
@@ -675,8 +727,14 @@ phase_result_aggregate(struct phase_result *phase, const struct job *job, struct
 
 	field_struct_fini(&aggregate_desc, &phase->aggregate);
 	field_struct_init(&aggregate_desc, &phase->aggregate);
-	for (size_t n = 0; n < phase->nodes_count; n++)
-		node_result_derive(&phase->nodes[n]);
+	for (size_t n = 0; n < phase->nodes_count; n++) {
+		struct node_result *node = &phase->nodes[n];
+
+		/* forgotten by the time before */
+		if (phase->kind == PHASE_MIXED && phase->imported == NULL)
+			work_of(node, &node->bytes, &node->ops);
+		node_result_derive(node);
+	}
 
 	phase_judge_verification(phase);
 	struct span span = span_gather(phase);
@@ -702,5 +760,6 @@ phase_result_aggregate(struct phase_result *phase, const struct job *job, struct
 	phase_add_quality_warnings(phase, job, &span);
 	enum ls_rc rc = fill_latency(phase, err);
 	forget_too_fast(phase);
+	forget_sums(phase);
 	return rc;
 }

@@ -32,6 +32,12 @@ void node_result_derive(struct node_result *node);
 enum ls_rc phase_result_aggregate(struct phase_result *phase, const struct job *job, struct ls_err *err) LS_MUST_CHECK;
 
 /*
+ * Did the phase do reads and writes side by side, which are never added up? Then totals and rates of its nodes and of all together are
+ * null, and by_op has them apart. Known once it is aggregated. What external programs and imports tell is theirs.
+ */
+bool phase_result_mixes(const struct phase_result *phase);
+
+/*
  * Bytes and operations done by a node until t_ns after the planned start, interpolated linearly in its series; the whole
  * when t_ns is at or past its end.
  */

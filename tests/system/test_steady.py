@@ -90,9 +90,17 @@ def test_mixed_reads_and_writes_are_judged_by_operations(cluster):
     status, results, done = cluster.run({"short_phases": True, "workers": 1, "phases": [
         {"kind": "mixed", "rate_ops": 100, "time": "60s", "steady_window": "5s", "steady_range": 60, "steady_slope": 60, **FILE}]})
     assert status == 0, done.stderr
-    steady = only_phase(results)["steady"]
+    phase = only_phase(results)
+    steady = phase["steady"]
     assert steady["reached"] and steady["operations"]
     assert abs(steady["mean"] - 300) < 60
+    # Never added up: by operation, and nowhere else in the document.
+    for of in (phase["aggregate"], *phase["nodes"]):
+        assert of["bytes"] is None and of["ops"] is None
+        assert of["by_op"]["read"]["ops"] > 0 and of["by_op"]["write"]["ops"] > 0
+    for name in ("last_done", "all_active", "first_done", "sum_of_rates"):
+        assert phase["aggregate"][name] == {"bytes_per_s": None, "ops_per_s": None}
+    assert all(n["bytes_per_s"] is None and n["ops_per_s"] is None for n in phase["nodes"])
 
 
 def test_a_restarted_coordinator_lets_the_phase_go_on_to_its_time(cluster):

@@ -297,6 +297,57 @@ node_reads(struct node_result *node, const uint64_t *ns, size_t count)
 	free(hist);
 }
 
+/* Reads and writes side by side: no total and no rate of both, shares and times stay, and aggregating again changes nothing. */
+static void
+test_reads_and_writes_are_not_added_up(void **state)
+{
+	static const struct node_case nodes[] = {
+		{ "a", NODE_DONE, 0, 2000, 30, 3 },
+		{ "b", NODE_DONE, 0, 2000, 30, 3 },
+	};
+	struct phase_result phase;
+	struct job job;
+
+	(void)state;
+	field_struct_init(&job_desc, &job);
+	phase_fill(&phase, nodes, 2, PHASE_MIXED);
+	for (size_t i = 0; i < 2; i++) {
+		struct by_op *by_op = &phase.nodes[i].by_op;
+
+		node_reads(&phase.nodes[i], (const uint64_t[]){ 10, 20 }, 2);
+		by_op->write = by_op->read;
+		by_op->read = NULL;
+		node_reads(&phase.nodes[i], (const uint64_t[]){ 30 }, 1);
+		by_op->read->bytes = 10;
+		by_op->read->ops = 1;
+		by_op->write->bytes = 20;
+		by_op->write->ops = 2;
+	}
+	for (int again = 0; again < 2; again++) {
+		const struct aggregate *a = &phase.aggregate;
+		const struct rate *rates[] = { &a->last_done, &a->all_active, &a->first_done, &a->sum_of_rates };
+		double bytes, ops;
+
+		assert_int_equal(phase_result_aggregate(&phase, &job, NULL), LS_OK);
+		assert_true(phase_result_mixes(&phase));
+		assert_true(a->bytes == LS_UNKNOWN_U64 && a->ops == LS_UNKNOWN_U64);
+		for (size_t i = 0; i < ARRAY_LEN(rates); i++)
+			assert_true(isnan(rates[i]->bytes_per_s) && isnan(rates[i]->ops_per_s));
+		for (size_t i = 0; i < 2; i++) {
+			assert_true(phase.nodes[i].bytes == LS_UNKNOWN_U64 && phase.nodes[i].ops == LS_UNKNOWN_U64);
+			assert_true(isnan(phase.nodes[i].bytes_per_s) && isnan(phase.nodes[i].ops_per_s));
+		}
+		check_f64("mixed", "fairness", a->fairness, 1);
+		check_f64("mixed", "reads", by_op_get(&a->by_op, OP_READ)->ops_per_s, 1);
+		check_f64("mixed", "writes", by_op_get(&a->by_op, OP_WRITE)->ops_per_s, 2);
+		check_f64("mixed", "bytes written", by_op_get(&a->by_op, OP_WRITE)->bytes_per_s, 20);
+		node_result_done_at(&phase.nodes[0], 2000 * MS, &bytes, &ops);
+		check_f64("mixed", "done", ops, 3);
+	}
+	field_struct_fini(&phase_result_desc, &phase);
+	field_struct_fini(&job_desc, &job);
+}
+
 static void
 test_latencies_are_merged_not_averaged(void **state)
 {
@@ -499,6 +550,7 @@ main(void)
 		cmocka_unit_test(test_aggregates_equal_hand_computed_ones),
 		cmocka_unit_test(test_overlap_looks_at_workers_not_at_nodes),
 		cmocka_unit_test(test_huge_values_saturate),
+		cmocka_unit_test(test_reads_and_writes_are_not_added_up),
 		cmocka_unit_test(test_latencies_are_merged_not_averaged),
 		cmocka_unit_test(test_page_cache_is_said_of_buffered_writes_alone),
 		cmocka_unit_test(test_done_at_is_linear_within_a_step),
