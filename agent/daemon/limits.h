@@ -27,8 +27,8 @@ enum ls_rc limits_go_on(
 
 /*
  * Holds a phase that is to be armed to max_bandwidth: its rate_bytes becomes the workers' equal share, unless it is lower already.
- * workers: of this node in the phase; 0: nothing to hold. Errors: LS_E_REFUSED for a phase that moves data and has no rate to set
- * (an external program, small files); LS_E_LIMIT when the share is less than a byte per second. Pure.
+ * workers: of this node in the phase; 0: nothing to hold. Errors: LS_E_INVALID for a phase that moves data and has no rate to set (an
+ * external program, small files); LS_E_RANGE when the share is less than a byte per second. Pure.
  */
 enum ls_rc limits_hold(
     const struct agent_config *config, struct phase *spec, uint64_t workers, struct ls_err *err) LS_MUST_CHECK;

@@ -135,7 +135,8 @@ send_sample(struct run *run, struct ls_mono now)
 			sample.live.ops_per_s = (double)(sample.live.ops - run->sampled_ops) / s;
 		}
 		if (run->assign->job.abort_if != NULL)
-			live_latency(run->map, run->workers, now, &sample.live.latency_max_ns, &sample.live.latency_p99_ns);
+			live_latency(
+			    run->map, run->workers, now, &sample.live.latency_max_ns, &sample.live.latency_p99_ns);
 		run->sampled = now;
 		run->sampled_bytes = sample.live.bytes;
 		run->sampled_ops = sample.live.ops;

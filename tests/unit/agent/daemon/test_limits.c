@@ -100,6 +100,25 @@ test_no_limits(void **state)
 	assert_int_equal(LS_OK, limits_go_on(&config, INT64_MAX, 0, &err));
 }
 
+static void
+test_bandwidth_is_shared_by_the_workers(void **state)
+{
+	const struct agent_config config = { .max_bandwidth = 1000 }, none = { 0 };
+	struct phase write = { .kind = PHASE_WRITE, .rate_bytes = 300 }, create = { .kind = PHASE_CREATE, .size = 1 };
+	struct ls_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(LS_OK, limits_hold(&none, &write, 4, &err));
+	assert_int_equal(LS_OK, limits_hold(&config, &write, 0, &err));
+	assert_int_equal(300, write.rate_bytes);
+	assert_int_equal(LS_OK, limits_hold(&config, &write, 4, &err));
+	assert_int_equal(250, write.rate_bytes);
+	assert_int_equal(LS_E_INVALID, limits_hold(&config, &create, 4, &err));
+	assert_non_null(strstr(err.text, "max_bandwidth of this node's agent.conf"));
+	assert_int_equal(LS_E_RANGE, limits_hold(&config, &write, 1001, &err));
+	assert_int_equal(250, write.rate_bytes);
+}
+
 int
 main(void)
 {
@@ -108,6 +127,7 @@ main(void)
 		cmocka_unit_test(test_quiet_hours),
 		cmocka_unit_test(test_amounts),
 		cmocka_unit_test(test_no_limits),
+		cmocka_unit_test(test_bandwidth_is_shared_by_the_workers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
