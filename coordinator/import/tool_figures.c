@@ -181,7 +181,7 @@ test_rates(
 				  : (double)NAN;
 	to->ops_per_s = streams ? from->aggregate.sum_of_rates.ops_per_s : one != NULL ? one->ops_per_s : (double)NAN;
 	copy_metrics(to, from->imported->metrics, from->imported->metrics_count);
-	for (size_t n = 0; n < from->nodes_count; n++)
+	for (size_t n = 0; one != NULL && n < from->nodes_count; n++)
 		copy_metrics(to, from->nodes[n].metrics, from->nodes[n].metrics_count);
 	if (one != NULL && one->latency_ns != NULL && one->latency_ns->max != LS_UNKNOWN_I64)
 		import_latency(to)->max = one->latency_ns->max;
