@@ -4,6 +4,7 @@
 
 #include "common/base/mem.h"
 #include "proto/model/aggregate.h"
+#include "proto/model/cluster.h"
 
 /* One worker's numbers, read once: those of a hung runner may still move. */
 struct totals {
@@ -264,6 +265,10 @@ result_build(const struct result_input *in, struct node_result *out)
 	out->series.interval_ns = LS_MAX(out->series.interval_ns, SHM_STEP_NS);
 	fill_errors(in, out);
 	fill_tool(in, out);
+	if (in->done != NULL && in->done->cluster != NULL) {
+		out->cluster = ls_malloc(sizeof(*out->cluster));
+		cluster_node_copy(in->done->cluster, out->cluster);
+	}
 	if (in->done)
 		out->flush_ns = in->done->flush_ns;
 	if (in->device) {

@@ -34,6 +34,7 @@ engine_new(const struct engine_config *config, struct engine **out, struct ls_er
 	pthread_cond_init(&e->done, NULL);
 	errors_init(&e->errors, e->run_dir);
 	filled_init(&e->filled);
+	cluster_init(&e->cluster);
 	checks_init(&e->checks, e->run_dir, config->seed);
 	*out = e;
 	return LS_OK;
@@ -176,6 +177,7 @@ set_phase(struct engine *e, const struct engine_arm *arm)
 	e->active = (uint32_t)e->node_workers[e->user];
 	layout_begin(e);
 	e->epoch++;
+	e->tag = arm->tag;
 	checks_begin(&e->checks, e->epoch, e->spec.kind);
 	atomic_store_explicit(&e->tickets, 0, memory_order_relaxed);
 	atomic_store_explicit(&e->control->start_ns, 0, memory_order_relaxed);
@@ -307,6 +309,14 @@ engine_mismatches(const struct engine *e, const struct mismatch **out)
 	return e->checks.kept_count;
 }
 
+const struct cluster_node *
+engine_cluster(const struct engine *e)
+{
+	bool cluster = (phase_kind_info((enum phase_kind)e->spec.kind)->groups & PHASE_CLUSTER) != 0;
+
+	return cluster && e->active > 0 ? &e->cluster.told : NULL;
+}
+
 void
 engine_stop(struct engine *e)
 {
@@ -338,6 +348,7 @@ engine_free(struct engine *e)
 	}
 	free(e->workers);
 	filled_fini(&e->filled);
+	cluster_fini(&e->cluster);
 	checks_fini(&e->checks);
 	errors_fini(&e->errors);
 	pthread_cond_destroy(&e->done);

@@ -68,6 +68,8 @@ struct engine_arm {
 	const struct phase *spec;
 	const uint64_t *node_workers; /* [node_count]: workers on each node, 0: idle there */
 	bool redo;                    /* files go back to what they were before the phase */
+	uint64_t
+	    tag; /* of this attempt at this phase, the same on all nodes and never again in the run: cluster phases name files by it */
 	bool lay_out; /* only makes this node's files for the node that will work on them (phase_user) */
 };
 
@@ -114,6 +116,9 @@ uint64_t engine_errors(const struct engine *e, const struct io_error **out, size
 
 /* The first blocks of the phase that were not what had been written, borrowed until the next arm; returns how many. */
 size_t engine_mismatches(const struct engine *e, const struct mismatch **out);
+
+/* What this node did and saw in a phase of the group PHASE_CLUSTER, borrowed until the next arm; NULL: it is none, or idle here. */
+const struct cluster_node *engine_cluster(const struct engine *e);
 
 /*
  * Asks the workers of the armed epoch to leave after their present operation, or to end laying out. They still count as left only

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "agent/engine/check.h"
+#include "agent/engine/cluster.h"
 #include "agent/engine/engine.h"
 #include "agent/engine/errors.h"
 #include "agent/engine/filled.h"
@@ -133,6 +134,8 @@ struct engine {
 	struct filled filled;
 	struct interleaving interleaving; /* that the ranges of filled are told in */
 	struct checks checks;
+	uint64_t tag; /* struct engine_arm */
+	struct cluster cluster;
 };
 
 /* A worker's thread: waits for orders. arg is its struct worker. */

@@ -75,6 +75,14 @@ call_flush(void *arg)
 	call->flush_ns = engine_flush(call->engine);
 }
 
+/* Epochs of engines differ where a node's arm was void before it came: the coordinator's numbers do not. */
+static uint64_t
+phase_tag(const struct epoch *epoch)
+{
+	/* phases and attempts stay below these, by messages.def */
+	return (epoch->repetition * 1000001 + epoch->phase) * 1001 + epoch->attempt;
+}
+
 static void
 act_arm(struct runner *r)
 {
@@ -88,6 +96,7 @@ act_arm(struct runner *r)
 		.arm = { .spec = &arm->spec,
 		    .node_workers = r->node_workers,
 		    .redo = arm->redo,
+		    .tag = phase_tag(&arm->epoch),
 		    .lay_out = arm->lay_out },
 		.flush_ns = LS_UNKNOWN_I64,
 	};
@@ -236,6 +245,10 @@ act_done(struct runner *r)
 		const struct mismatch *in;
 		struct mismatch *out;
 	} found;
+	union {
+		const struct cluster_node *in;
+		struct cluster_node *out;
+	} seen;
 
 	/* A void attempt has no result. */
 	if ((r->pending & PENDING_VOID) == 0) {
@@ -251,6 +264,8 @@ act_done(struct runner *r)
 		body.error_list = errors.out;
 		body.mismatches_count = engine_mismatches(r->engine, &found.in);
 		body.mismatches = found.out;
+		seen.in = engine_cluster(r->engine);
+		body.cluster = seen.out;
 		runner_send(r, MSG_PHASE_DONE, &body);
 	}
 	if (r->pending != 0)

@@ -53,6 +53,8 @@
 	X(MMAP, "mmap")                                                                                                \
 	X(MSYNC, "msync")                                                                                              \
 	X(FCNTL, "fcntl")                                                                                              \
+	X(FLOCK, "flock")                                                                                              \
+	X(TRUNCATE, "ftruncate")                                                                                       \
 	X(TOOL, "external program")
 
 enum shm_call {

@@ -79,7 +79,8 @@ print_top_help(void)
 	    "  lockstep report last --format csv                the newest run as a table\n"
 	    "  lockstep run --help                              what a command does, with examples\n"
 	    "\nexit status: 0 finished, 1 failed or aborted, 2 usage, 3 refused before the start,\n"
-	    "4 compare: slower than allowed, 5 run: verification found blocks that are not what was written\n");
+	    "4 compare: slower than allowed, 5 run: verification found blocks that are not what was written, or "
+	    "coherence a violation\n");
 	fputs(out.text, stdout);
 	sink_free(&out);
 }
@@ -101,7 +102,8 @@ print_help(const struct cmd *cmd)
 	options_help(cli_options, &out);
 	sink_printf(&out,
 	    "\nexit status: 0 finished, 1 failed or aborted, 2 usage, 3 refused before the start,\n"
-	    "4 compare: slower than allowed, 5 run: verification found blocks that are not what was written\n");
+	    "4 compare: slower than allowed, 5 run: verification found blocks that are not what was written, or "
+	    "coherence a violation\n");
 	fputs(out.text, stdout);
 	sink_free(&out);
 }

@@ -11,12 +11,13 @@
 
 /* Exit statuses; documented in every --help. */
 enum cli_exit {
-	CLI_OK = 0,       /* finished */
-	CLI_FAILED = 1,   /* failed or aborted */
-	CLI_USAGE = 2,    /* bad command line or job file: nothing was started */
-	CLI_REFUSED = 3,  /* refused before the start */
-	CLI_SLOWER = 4,   /* compare --fail-if-slower: slower than that */
-	CLI_MISMATCH = 5, /* run: finished, but verification found blocks that are not what was written */
+	CLI_OK = 0,      /* finished */
+	CLI_FAILED = 1,  /* failed or aborted */
+	CLI_USAGE = 2,   /* bad command line or job file: nothing was started */
+	CLI_REFUSED = 3, /* refused before the start */
+	CLI_SLOWER = 4,  /* compare --fail-if-slower: slower than that */
+	CLI_MISMATCH =
+	    5, /* run: finished, but verification found blocks that are not what was written, or a promise was violated */
 };
 
 /* Options that every command takes. Texts are borrowed. */

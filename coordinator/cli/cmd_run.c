@@ -235,10 +235,17 @@ follow(struct run *run, struct ls_err *err)
 static enum cli_exit
 judge_phases(const struct results *results)
 {
-	size_t bad = 0;
+	size_t bad = 0, violated = 0;
 
-	for (size_t i = 0; i < results->phases_count; i++)
-		bad += results->phases[i].state == PHASE_STATE_MISMATCH;
+	for (size_t i = 0; i < results->phases_count; i++) {
+		const struct phase_result *phase = &results->phases[i];
+
+		bad += phase->state == PHASE_STATE_MISMATCH;
+		violated += phase->promise != NULL && phase->promise->outcome == OUTCOME_VIOLATED;
+	}
+	if (violated > 0)
+		return cli_fail(CLI_MISMATCH, "coherence: what the file system promises was violated in %zu phase%s",
+		    violated, violated == 1 ? "" : "s");
 	if (bad == 0)
 		return CLI_OK;
 	return cli_fail(CLI_MISMATCH, "verification: %zu phase%s read blocks that are not what was written", bad,

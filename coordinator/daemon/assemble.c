@@ -15,6 +15,7 @@
 #include "coordinator/report/by_op.h"
 #include "proto/codec/json.h"
 #include "proto/model/aggregate.h"
+#include "proto/model/cluster.h"
 
 /* What is read once for all phases. */
 struct source {
@@ -193,7 +194,8 @@ read_phase(const struct source *s, const struct store_phase *p, struct phase_res
 		tool_figures_before(out);
 	if (rc == LS_OK)
 		rc = phase_result_aggregate(out, &s->job, err);
-	if (rc == LS_OK && out->start_skew_ns == LS_UNKNOWN_I64)
+	/* Of a visibility phase it is that of the times between nodes. */
+	if (rc == LS_OK && out->start_skew_ns == LS_UNKNOWN_I64 && out->kind != PHASE_VISIBILITY)
 		out->start_skew_uncertainty_ns = LS_UNKNOWN_I64;
 	field_struct_fini(&phase_note_desc, &note);
 	return rc;
@@ -285,6 +287,7 @@ assemble_own(struct store *store, const char *run, struct results *out, struct l
 		tool_figures_after(r.phases, r.phases_count);
 		results_add_scaling(&r);
 		results_add_quality_warnings(&r);
+		results_judge_promises(&r);
 	}
 out:
 	source_fini(&s);

@@ -14,6 +14,7 @@
 #include "coordinator/daemon/run_int.h"
 #include "coordinator/daemon/run_tools.h"
 #include "coordinator/daemon/watch.h"
+#include "proto/model/cluster.h"
 
 #define FACTS_WAIT_NS     (2 * NS_PER_S)  /* an agent that is connected tells its facts within that time */
 #define ASSIGN_WAIT_NS    (15 * NS_PER_S) /* agents give their runner 10 s and refuse themselves */
@@ -232,6 +233,8 @@ fit_phases(struct run *run, struct node *const *picked, size_t count, struct ls_
 		rc = job_hold(&run->job, count, err);
 	if (rc == LS_OK)
 		rc = job_expand_solo(&run->job, names, count, err);
+	if (rc == LS_OK)
+		rc = job_expand_cluster(&run->job, names, count, err);
 	free(names);
 	if (rc != LS_OK)
 		return GATHER_REFUSED;

@@ -272,6 +272,10 @@ html_phase(struct sink *out, const struct results *results, size_t p)
 	text_phase_about(results, phase, about, sizeof(about));
 	html_text(out, about);
 	sink_printf(out, "</p>\n");
+	if (phase->promise != NULL)
+		sink_printf(out, "<p>%s: %" PRIu64 " looked at, %" PRIu64 " not as they must be</p>\n",
+		    field_enum_name(promise_outcome_names, phase->promise->outcome), phase->promise->looked,
+		    phase->promise->broken);
 	warnings(out, phase);
 	errors(out, phase);
 	if (phase->nodes_count == 0) {

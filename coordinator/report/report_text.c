@@ -132,6 +132,7 @@ render_text(const struct results *results, struct sink *out, struct ls_err *err)
 		return LS_OK;
 	}
 	header(out, results);
+	text_promises(out, results);
 	for (size_t p = 0; p < results->phases_count; p++) {
 		sink_printf(out, "\n");
 		text_phase(out, results, &results->phases[p]);

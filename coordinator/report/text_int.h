@@ -68,6 +68,18 @@ void text_import(struct sink *out, const struct results *results);
 /* Appends to a line about a phase with data what its operations were told beside places: rates, sizes, contents, checks. */
 void text_work_about(const struct phase *spec, char *buf, size_t len);
 
+/* What a phase that looks at what other nodes did is told to do, in a line. */
+void text_promise_about(const struct phase *spec, char *buf, size_t len);
+
+/* Is it a step of locks in which nodes count under them, so that it has a rate? */
+bool text_counts_locks(const struct phase *spec);
+
+/* What came of such a phase, and of visibility the times of each pair of nodes; nothing for other phases. */
+void text_promise(struct sink *out, const struct phase_result *phase);
+
+/* All of them in a table, a row for each row of the job; nothing where there are none. */
+void text_promises(struct sink *out, const struct results *results);
+
 /* One line on what checking the data found; none where nothing was checked. */
 void text_verified(struct sink *out, const struct phase_result *phase);
 

@@ -114,6 +114,10 @@ text_phase_about(const struct results *results, const struct phase_result *phase
 		snprintf(buf, len, "%s at the barrier: %s", phase_kind_names[spec->kind], what);
 		return;
 	}
+	if (phase_kind_info((enum phase_kind)spec->kind)->groups & PHASE_CLUSTER) {
+		text_promise_about(spec, buf, len);
+		return;
+	}
 	if (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_DATA)
 		describe_data(spec, what, sizeof(what));
 	else
@@ -406,6 +410,10 @@ text_phase(struct sink *out, const struct results *results, const struct phase_r
 		sink_printf(out, " n/a: no node has a result\n");
 		return;
 	}
+	text_promise(out, phase);
+	/* Of the others rates mean nothing. */
+	if (phase->promise != NULL && !text_counts_locks(&phase->spec))
+		return;
 	table_head(out);
 	for (size_t n = 0; n < phase->nodes_count; n++)
 		node_row(out, phase, &phase->nodes[n]);

@@ -452,6 +452,8 @@ warn_too_short(struct phase_result *phase, const struct span *span)
 	char d[32];
 	char step[32];
 
+	if ((phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_CLUSTER) != 0)
+		return;
 	warnings_add(&phase->warnings, &phase->warnings_count,
 	    "the phase took only %s, less than %d counter steps of %s: all active and first done are n/a, last done is "
 	    "rough",
@@ -742,11 +744,16 @@ phase_result_aggregate(struct phase_result *phase, const struct job *job, struct
 	phase->aggregate.page_cache = is_page_cache(phase);
 	phase->start_skew_ns = LS_UNKNOWN_I64;
 	phase->duration_ns = LS_UNKNOWN_I64;
-	if (span.first0 != LS_UNKNOWN_I64)
+	/* A step of coherence or visibility has nodes that begin later, or not at all, by what it is about. */
+	if (span.first0 != LS_UNKNOWN_I64 && phase->kind != PHASE_COHERENCE && phase->kind != PHASE_VISIBILITY)
 		phase->start_skew_ns = LS_MAX(span_between(span.first1, span.first0), (int64_t)0);
 	if (span.out > 0)
 		warn_missing_nodes(phase, partial, span.nodes);
 	if (span.out > 0 && !partial)
+		return LS_OK;
+	/* Steps in which nodes look at what others did are not there for their rates. */
+	bool looks = (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_CLUSTER) != 0;
+	if (span.workers == 0 && looks)
 		return LS_OK;
 	if (span.workers == 0) {
 		warnings_add(&phase->warnings, &phase->warnings_count,
@@ -757,7 +764,8 @@ phase_result_aggregate(struct phase_result *phase, const struct job *job, struct
 	fill_rates(phase, &span);
 	fill_fairness(phase);
 	phase_fill_worker_rates(phase, &span);
-	phase_add_quality_warnings(phase, job, &span);
+	if (!looks)
+		phase_add_quality_warnings(phase, job, &span);
 	enum ls_rc rc = fill_latency(phase, err);
 	forget_too_fast(phase);
 	forget_sums(phase);

@@ -157,8 +157,8 @@ job_validate(const struct job *job, struct ls_err *err)
 uint64_t
 job_phase_workers(const struct job *job, const struct phase *phase)
 {
-	if (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_TOOL)
-		return 1; /* the program itself */
+	if (phase_kind_info((enum phase_kind)phase->kind)->groups & (PHASE_TOOL | PHASE_CLUSTER))
+		return 1; /* the program itself; or a node is one that looks */
 	return phase->workers != 0 ? phase->workers : job->workers;
 }
 
@@ -185,6 +185,7 @@ enum set_kind {
 	SET_SYMLINKS_SHARED,
 	SET_TREE,
 	SET_TOOL,
+	SET_CLUSTER,
 	SET_COUNT
 };
 
@@ -209,6 +210,8 @@ phase_set_kind(const struct phase *phase)
 		return SET_TREE;
 	if (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_TOOL)
 		return SET_TOOL;
+	if (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_CLUSTER)
+		return SET_CLUSTER;
 	if (!(phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_DATA))
 		return named_set_kind(phase);
 	switch ((enum phase_layout)phase->layout) {
@@ -265,6 +268,18 @@ largest(const struct file_set *sets, size_t count)
 	return most;
 }
 
+static struct file_set
+all_of(const struct file_set *sets, size_t count)
+{
+	struct file_set all = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		all.files = sat_add(all.files, sets[i].files);
+		all.bytes = sat_add(all.bytes, sat_mul(sets[i].files, sets[i].bytes));
+	}
+	return all;
+}
+
 static size_t
 collect_sets(const struct job *job, uint64_t node_count, enum set_kind kind, struct file_set *sets)
 {
@@ -295,6 +310,10 @@ job_footprint(const struct job *job, uint64_t node_count, uint64_t *out_bytes, u
 		size_t n = collect_sets(job, node_count, kind, sets);
 		bool data = kind <= SET_INTERLEAVED;
 		struct file_set most = data ? staircase(sets, n) : largest(sets, n);
+
+		/* Each row has files of its own, and none goes before the run's end. */
+		if (kind == SET_CLUSTER)
+			most = all_of(sets, n);
 
 		bytes = sat_add(bytes, most.bytes);
 		files = sat_add(files, most.files);

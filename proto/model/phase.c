@@ -8,6 +8,7 @@
 #include "common/base/mem.h"
 #include "common/base/sat.h"
 #include "proto/model/phase_int.h"
+#include "proto/model/cluster.h"
 #include "proto/model/tool.h"
 
 /* Direct I/O needs at least the size of a logical block; what a volume really asks for is looked up on the nodes. */
@@ -118,6 +119,46 @@ const char *const phase_mix_names[] = {
 const char *const phase_mix_order_names[] = {
 	[MIX_RANDOM] = "random",
 	[MIX_SEQUENTIAL] = "sequential",
+	NULL,
+};
+
+const char *const phase_check_names[] = {
+	[CHECK_DATA] = "data",
+	[CHECK_APPEND] = "append",
+	[CHECK_EXCL] = "excl",
+	[CHECK_RENAME] = "rename",
+	[CHECK_UNLINK] = "unlink",
+	[CHECK_TRUNCATE] = "truncate",
+	[CHECK_ATTRIBUTES] = "attributes",
+	NULL,
+};
+
+const char *const phase_access_names[] = {
+	[ACCESS_BUFFERED] = "buffered",
+	[ACCESS_DIRECT] = "direct",
+	[ACCESS_MMAP] = "mmap",
+	NULL,
+};
+
+const char *const phase_lock_names[] = {
+	[LOCK_FCNTL] = "fcntl",
+	[LOCK_FLOCK] = "flock",
+	[LOCK_RANGE] = "range",
+	NULL,
+};
+
+const char *const phase_change_names[] = {
+	[CHANGE_CREATE] = "create",
+	[CHANGE_WRITE] = "write",
+	[CHANGE_RENAME] = "rename",
+	[CHANGE_UNLINK] = "unlink",
+	[CHANGE_ATTRIBUTES] = "attributes",
+	NULL,
+};
+
+const char *const phase_promise_names[] = {
+	[PROMISE_TABLE] = "table",
+	[PROMISE_ALL] = "all",
 	NULL,
 };
 
@@ -310,6 +351,8 @@ phase_validate(const struct phase *phase, struct ls_err *err)
 		rc = validate_meta(phase, err);
 	if (rc == LS_OK && (kinds[phase->kind].groups & PHASE_TOOL))
 		rc = tool_phase_validate(phase, err);
+	if (rc == LS_OK && (kinds[phase->kind].groups & PHASE_CLUSTER))
+		rc = cluster_phase_validate(phase, err);
 	return rc;
 }
 
@@ -476,6 +519,11 @@ phase_footprint(
 		tool_footprint(phase, out_bytes, out_files);
 		*out_bytes = sat_mul(*out_bytes, node_count);
 		*out_files = sat_mul(*out_files, node_count);
+		return;
+	}
+
+	if (kinds[phase->kind].groups & PHASE_CLUSTER) {
+		cluster_footprint(phase, node_count, out_bytes, out_files);
 		return;
 	}
 

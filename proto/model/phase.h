@@ -25,6 +25,7 @@ enum op_kind {
 
 /* Names by enum op_kind, NULL-terminated. */
 extern const char *const op_names[OP_COUNT + 1];
+
 enum phase_kind {
 #define PHASE(ID, id, name, op, unit, groups, needs, help) PHASE_##ID,
 #include "proto/model/phases.def"
@@ -44,25 +45,26 @@ enum phase_needs {
 
 /* Groups of parameters, as flags of their fields. */
 enum phase_group {
-	PHASE_DATA = 1 << FIELD_GROUP_SHIFT,         /* works on the contents of files */
-	PHASE_META = 2 << FIELD_GROUP_SHIFT,         /* works on many files */
-	PHASE_RAW = 4 << FIELD_GROUP_SHIFT,          /* data past the C library's streams */
-	PHASE_SYNCS = 8 << FIELD_GROUP_SHIFT,        /* writes, and can do so with O_SYNC */
-	PHASE_PRIME = 16 << FIELD_GROUP_SHIFT,       /* iozone reads the first record before it times the rest */
-	PHASE_STRIDE = 32 << FIELD_GROUP_SHIFT,      /* has a stride */
-	PHASE_MIXED_WORK = 64 << FIELD_GROUP_SHIFT,  /* reads and writes by shares */
-	PHASE_AMOUNT = 128 << FIELD_GROUP_SHIFT,     /* ends after a number of bytes */
-	PHASE_BONNIE = 256 << FIELD_GROUP_SHIFT,     /* as that program does */
-	PHASE_SEEK = 512 << FIELD_GROUP_SHIFT,       /* ends after a number of seeks */
-	PHASE_DIRS = 1024 << FIELD_GROUP_SHIFT,      /* in private directories or one that all share */
-	PHASE_TREE = 2048 << FIELD_GROUP_SHIFT,      /* in a tree of each worker's own */
-	PHASE_RANDOM = 4096 << FIELD_GROUP_SHIFT,    /* in random order */
-	PHASE_SHIFTED = 8192 << FIELD_GROUP_SHIFT,   /* can work on the files of another node */
-	PHASE_SIZED = 16384 << FIELD_GROUP_SHIFT,    /* its many files have a size */
-	PHASE_XATTR = 32768 << FIELD_GROUP_SHIFT,    /* works on extended attributes */
-	PHASE_DEVICE = 0x40000 << FIELD_GROUP_SHIFT, /* only reads, and can do so from a raw device */
-	PHASE_CHECK = 0x400000 << FIELD_GROUP_SHIFT, /* reads data that can be checked */
-	PHASE_TOOL = 65536 << FIELD_GROUP_SHIFT,     /* an external program does it (tool.h) */
+	PHASE_DATA = 1 << FIELD_GROUP_SHIFT,           /* works on the contents of files */
+	PHASE_META = 2 << FIELD_GROUP_SHIFT,           /* works on many files */
+	PHASE_RAW = 4 << FIELD_GROUP_SHIFT,            /* data past the C library's streams */
+	PHASE_SYNCS = 8 << FIELD_GROUP_SHIFT,          /* writes, and can do so with O_SYNC */
+	PHASE_PRIME = 16 << FIELD_GROUP_SHIFT,         /* iozone reads the first record before it times the rest */
+	PHASE_STRIDE = 32 << FIELD_GROUP_SHIFT,        /* has a stride */
+	PHASE_MIXED_WORK = 64 << FIELD_GROUP_SHIFT,    /* reads and writes by shares */
+	PHASE_AMOUNT = 128 << FIELD_GROUP_SHIFT,       /* ends after a number of bytes */
+	PHASE_BONNIE = 256 << FIELD_GROUP_SHIFT,       /* as that program does */
+	PHASE_SEEK = 512 << FIELD_GROUP_SHIFT,         /* ends after a number of seeks */
+	PHASE_DIRS = 1024 << FIELD_GROUP_SHIFT,        /* in private directories or one that all share */
+	PHASE_TREE = 2048 << FIELD_GROUP_SHIFT,        /* in a tree of each worker's own */
+	PHASE_RANDOM = 4096 << FIELD_GROUP_SHIFT,      /* in random order */
+	PHASE_SHIFTED = 8192 << FIELD_GROUP_SHIFT,     /* can work on the files of another node */
+	PHASE_SIZED = 16384 << FIELD_GROUP_SHIFT,      /* its many files have a size */
+	PHASE_XATTR = 32768 << FIELD_GROUP_SHIFT,      /* works on extended attributes */
+	PHASE_DEVICE = 0x40000 << FIELD_GROUP_SHIFT,   /* only reads, and can do so from a raw device */
+	PHASE_CHECK = 0x400000 << FIELD_GROUP_SHIFT,   /* reads data that can be checked */
+	PHASE_CLUSTER = 0x200000 << FIELD_GROUP_SHIFT, /* nodes look at what others did (cluster.h) */
+	PHASE_TOOL = 65536 << FIELD_GROUP_SHIFT,       /* an external program does it (tool.h) */
 	PHASE_FIO_TOOL = 131072 << FIELD_GROUP_SHIFT,
 	PHASE_BONNIE_TOOL = 0x100000 << FIELD_GROUP_SHIFT,
 	PHASE_IOZONE_TOOL = 524288 << FIELD_GROUP_SHIFT,

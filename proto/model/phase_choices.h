@@ -95,4 +95,41 @@ extern const char *const phase_sync_names[];
 extern const char *const phase_semantics_names[];
 extern const char *const phase_mix_order_names[];
 
+/* What coherence looks at. */
+enum phase_check {
+	CHECK_DATA = 0,
+	CHECK_APPEND,
+	CHECK_EXCL,
+	CHECK_RENAME,
+	CHECK_UNLINK,
+	CHECK_TRUNCATE,
+	CHECK_ATTRIBUTES,
+	CHECK_COUNT
+};
+
+enum phase_access {
+	ACCESS_BUFFERED = 0,
+	ACCESS_DIRECT,
+	ACCESS_MMAP,
+};
+
+enum phase_lock {
+	LOCK_FCNTL = 0,
+	LOCK_FLOCK,
+	LOCK_RANGE,
+};
+
+enum phase_change { CHANGE_CREATE = 0, CHANGE_WRITE, CHANGE_RENAME, CHANGE_UNLINK, CHANGE_ATTRIBUTES, CHANGE_COUNT };
+
+enum phase_promise {
+	PROMISE_TABLE = 0,
+	PROMISE_ALL,
+};
+
+extern const char *const phase_check_names[];
+extern const char *const phase_access_names[];
+extern const char *const phase_lock_names[];
+extern const char *const phase_change_names[];
+extern const char *const phase_promise_names[];
+
 #endif

@@ -39,6 +39,15 @@ const char *const mismatch_cause_names[] = {
 	NULL,
 };
 
+const char *const promise_outcome_names[] = {
+	[OUTCOME_HELD] = "held",
+	[OUTCOME_VIOLATED] = "violated",
+	[OUTCOME_NOT_PROMISED] = "not-promised",
+	[OUTCOME_UNTESTED] = "untested",
+	[OUTCOME_PREPARED] = "prepared",
+	NULL,
+};
+
 const char *const node_state_names[NODE_STATE_COUNT + 1] = {
 	[NODE_DONE] = "done",
 	[NODE_FAILED] = "failed",

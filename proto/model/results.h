@@ -30,7 +30,7 @@ enum phase_state {
 	PHASE_STATE_FAILED,
 	PHASE_STATE_INTERRUPTED,
 	PHASE_STATE_ABORTED,
-	PHASE_STATE_MISMATCH, /* done, but verification found blocks that are not what was written */
+	PHASE_STATE_MISMATCH, /* done, but verification found blocks that are not what was written, or a promise was violated */
 	PHASE_STATE_COUNT
 };
 
@@ -42,12 +42,22 @@ enum mismatch_cause {
 	MISMATCH_BLANK,
 };
 
+/* What came of holding a volume to a promise. */
+enum promise_outcome {
+	OUTCOME_HELD = 0,
+	OUTCOME_VIOLATED,
+	OUTCOME_NOT_PROMISED, /* and not held */
+	OUTCOME_UNTESTED,
+	OUTCOME_PREPARED, /* a step in which nothing was looked at */
+};
+
 enum node_state { NODE_DONE = 0, NODE_FAILED, NODE_LOST, NODE_IDLE, NODE_STATE_COUNT };
 
 extern const char *const run_state_names[RUN_STATE_COUNT + 1];
 extern const char *const phase_state_names[PHASE_STATE_COUNT + 1];
 extern const char *const node_state_names[NODE_STATE_COUNT + 1];
 extern const char *const mismatch_cause_names[];
+extern const char *const promise_outcome_names[];
 
 #include "common/base/field_decl.h"
 #include "proto/model/results.def"
