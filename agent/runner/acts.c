@@ -35,7 +35,7 @@ present_epoch(const struct runner *r)
 static void
 act_prepared(struct runner *r)
 {
-	struct msg_prepared body = { .run = borrow(runner_run_id(r)), .volume = r->volume };
+	struct msg_prepared body = { .run = borrow(runner_run_id(r)), .volume = r->volume, .host = r->host };
 
 	runner_send(r, MSG_PREPARED, &body);
 }
@@ -48,10 +48,31 @@ act_refused(struct runner *r)
 	runner_send(r, MSG_REFUSED, &body);
 }
 
+/* The first node says what it holds; another tries, if it sees the first one's files. */
+static enum lock_outcome
+try_lock(const struct runner *r, enum locktest_kind kind)
+{
+	const struct msg_assign *assign = r->assign.body;
+	const char *first = assign->check_only ? verify_first_seen(r->verify) : NULL;
+
+	if (assign->node_index == 0 || first == NULL)
+		return r->locks[kind];
+
+	char *name = rundir_lock_name(first, kind);
+	enum lock_outcome outcome = locktest_try(rundir_fd(r->rundir), name, kind);
+
+	free(name);
+	return outcome;
+}
+
 static void
 act_verified(struct runner *r)
 {
-	struct msg_volume_verified body = { .run = borrow(runner_run_id(r)) };
+	struct msg_volume_verified body = {
+		.run = borrow(runner_run_id(r)),
+		.fcntl_lock = (int)try_lock(r, LOCKTEST_FCNTL),
+		.flock = (int)try_lock(r, LOCKTEST_FLOCK),
+	};
 
 	body.missing = verify_missing(r->verify, &body.missing_count);
 	runner_send(r, MSG_VOLUME_VERIFIED, &body);

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/runner/host.h"
 #include "agent/runner/preflight.h"
 #include "agent/runner/runner_int.h"
 #include "agent/runner/volume.h"
@@ -67,6 +68,36 @@ refuse(struct runner *r, const char *step, enum ls_rc rc)
 	return rc;
 }
 
+static void
+read_host(struct runner *r)
+{
+	r->host = ls_calloc(1, sizeof(*r->host));
+	field_struct_init(&host_facts_desc, r->host);
+	host_read("", r->volume.device, r->host);
+}
+
+static void
+take_locks(struct runner *r, const struct msg_assign *assign)
+{
+	for (enum locktest_kind kind = 0; kind < LOCKTEST_KINDS; kind++) {
+		char *name = rundir_lock_name(assign->node, kind);
+
+		if (name != NULL)
+			r->locks[kind] = locktest_take(rundir_fd(r->rundir), name, kind, &r->lock_fds[kind]);
+		free(name);
+	}
+}
+
+void
+runner_drop_locks(struct runner *r)
+{
+	for (size_t i = 0; i < LOCKTEST_KINDS; i++) {
+		if (r->lock_fds[i] >= 0)
+			close(r->lock_fds[i]);
+		r->lock_fds[i] = -1;
+	}
+}
+
 enum ls_rc
 runner_prepare(struct runner *r, struct ls_err *err)
 {
@@ -86,6 +117,9 @@ runner_prepare(struct runner *r, struct ls_err *err)
 	rc = rundir_make(fd, &id, assign->token, &r->rundir, err);
 	if (rc != LS_OK)
 		return refuse(r, "prepare", rc);
+	read_host(r);
+	if (assign->check_only && assign->node_index == 0)
+		take_locks(r, assign);
 	rc = preflight_direct(assign, r->rundir, &r->volume, err);
 	if (rc != LS_OK) {
 		runner_clean(r);
@@ -126,6 +160,7 @@ runner_clean(struct runner *r)
 	r->engine = NULL;
 	ext_free(r->ext);
 	r->ext = NULL;
+	runner_drop_locks(r);
 	if (r->rundir == NULL)
 		return;
 	rundir_clean(r->rundir, r->keep_files, &r->left, &r->left_count);

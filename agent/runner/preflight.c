@@ -33,7 +33,7 @@ check_back_ends(const struct msg_assign *assign, struct volume_facts *facts, str
 	enum ls_rc rc = engine_supports(ENGINE_IO_URING, err);
 
 	facts->io_uring = rc == LS_OK;
-	if (rc != LS_OK && assign->need_io_uring)
+	if (rc != LS_OK && assign->need_io_uring && !assign->check_only)
 		return rc;
 	if (assign->need_sq_poll)
 		rc = io_uring_can_sq_poll(err);
@@ -41,7 +41,7 @@ check_back_ends(const struct msg_assign *assign, struct volume_facts *facts, str
 		return rc;
 	rc = engine_supports(ENGINE_LIBAIO, err);
 	facts->libaio = rc == LS_OK;
-	return assign->need_libaio ? rc : LS_OK;
+	return assign->need_libaio && !assign->check_only ? rc : LS_OK;
 }
 
 static enum ls_rc
@@ -71,11 +71,11 @@ preflight_volume(const struct msg_assign *assign, struct volume_facts *facts, in
 	rc = volume_read(fd, job->path, facts, &space, err);
 	if (rc != LS_OK)
 		goto out;
-	rc = check_type(job, facts, err);
-	if (rc != LS_OK)
-		goto out;
-	rc =
-	    space_check(job->path, &space, assign->need_bytes, assign->need_files, (unsigned)job->reserve_percent, err);
+	if (!assign->check_only)
+		rc = check_type(job, facts, err);
+	if (rc == LS_OK && !assign->check_only)
+		rc = space_check(
+		    job->path, &space, assign->need_bytes, assign->need_files, (unsigned)job->reserve_percent, err);
 	if (rc != LS_OK)
 		goto out;
 	rc = check_back_ends(assign, facts, err);
@@ -97,7 +97,7 @@ preflight_direct(
 {
 	struct probe_direct probe;
 
-	if (assign->direct_align == 0)
+	if (assign->direct_align == 0 && !assign->check_only)
 		return LS_OK;
 
 	enum ls_rc rc = probe_direct(rundir_fd(rd), rundir_probe_name(rd), &probe, err);
@@ -109,7 +109,10 @@ preflight_direct(
 	facts->dio_align = probe.align;
 	free(facts->dio_source);
 	facts->dio_source = ls_strdup(probe.source);
-	rc = probe_direct_check(&probe, assign->job.path, assign->direct_align, err);
+	if (assign->check_only && probe.align == LS_UNKNOWN_U64)
+		return LS_OK;
+	if (!assign->check_only)
+		rc = probe_direct_check(&probe, assign->job.path, assign->direct_align, err);
 	if (rc == LS_OK && assign->need_io_poll)
 		rc = probe_polling(rundir_fd(rd), rundir_probe_name(rd), err);
 	return rc;

@@ -234,6 +234,12 @@ remove_own(const struct rundir *rd, char ***left, size_t *left_count)
 
 	remove_file(rd, rd->token_name, left, left_count);
 	remove_file(rd, rd->probe_name, left, left_count);
+	for (enum locktest_kind kind = 0; rd->node_index == 0 && kind < LOCKTEST_KINDS; kind++) {
+		char *name = rundir_lock_name(rd->node, kind);
+
+		remove_file(rd, name, left, left_count);
+		free(name);
+	}
 	if (rd->has_own)
 		engine_clean_node_dir(rd->fd, rd->node_index, left, left_count);
 	if (*left_count == before)
@@ -424,6 +430,17 @@ rundir_find(int parent_fd, const struct rundir_id *id, struct rundir **out, stru
 	rd->has_own = true;
 	*out = rd;
 	return LS_OK;
+}
+
+char *
+rundir_lock_name(const char *node, enum locktest_kind kind)
+{
+	static const char *const prefixes[LOCKTEST_KINDS] = {
+		[LOCKTEST_FCNTL] = "fcntl.",
+		[LOCKTEST_FLOCK] = "flock.",
+	};
+
+	return rundir_name_ok(node) ? ls_asprintf("%s%s", prefixes[kind], node) : NULL;
 }
 
 bool

@@ -4,6 +4,7 @@
  *	marker.<node>	says which run and node (JSON, marker.def)
  *	token.<node>	proves to the other nodes that they see the same volume
  *	probe.<node>	for a moment: to try direct I/O
+ *	fcntl.<node>	in a check, by the first node: to try locks; flock.<node> likewise
  *	n<node_index>/	what this node alone makes
  *	shared/		what all make together
  *
@@ -17,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/runner/locktest.h"
 #include "common/base/err.h"
 
 struct rundir;
@@ -54,6 +56,9 @@ const char *rundir_path(const struct rundir *rd);
 
 /* Name in the directory for a file to try things with; cleaning up removes it as well. Borrowed. */
 const char *rundir_probe_name(const struct rundir *rd);
+
+/* Name of the file in the directory on which locks of node are tried. Heap, the caller's; NULL when the name cannot be one. */
+char *rundir_lock_name(const char *node, enum locktest_kind kind);
 
 /* Has node's token come, with this content? Looks afresh each time: directory and file are opened anew. */
 bool rundir_token_seen(const struct rundir *rd, const char *node, const char *token);

@@ -51,6 +51,8 @@ runner_new(int link_fd, int map_fd, struct runner **out, struct ls_err *err)
 	r->link = link_new(link_fd);
 	field_struct_init(&volume_facts_desc, &r->volume);
 	field_struct_init(&io_error_desc, &r->refusal);
+	for (size_t i = 0; i < LOCKTEST_KINDS; i++)
+		r->lock_fds[i] = -1;
 
 	enum ls_rc rc = shm_map_open(map_fd, &r->map, err);
 
@@ -74,11 +76,15 @@ runner_free(struct runner *r)
 	engine_free(r->engine);
 	ext_free(r->ext);
 	verify_free(r->verify);
+	runner_drop_locks(r);
 	rundir_free(r->rundir);
 	rundir_left_free(&r->left, &r->left_count);
 	field_struct_fini(&io_error_desc, &r->call.error);
 	field_struct_fini(&io_error_desc, &r->refusal);
 	field_struct_fini(&volume_facts_desc, &r->volume);
+	if (r->host != NULL)
+		field_struct_fini(&host_facts_desc, r->host);
+	free(r->host);
 	field_struct_fini(&epoch_desc, &r->void_epoch);
 	msg_fini(&r->arm);
 	msg_fini(&r->assign);

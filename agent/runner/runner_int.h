@@ -11,6 +11,7 @@
 #include "agent/runner/ext.h"
 #include "agent/runner/lifecycle.h"
 #include "agent/runner/link.h"
+#include "agent/runner/locktest.h"
 #include "agent/runner/rundir.h"
 #include "agent/runner/task.h"
 #include "agent/runner/verify.h"
@@ -52,6 +53,9 @@ struct runner {
 
 	struct msg assign; /* struct msg_assign; type is MSG_ASSIGN once it came */
 	struct volume_facts volume;
+	struct host_facts *host;      /* with the volume's facts */
+	int lock_fds[LOCKTEST_KINDS]; /* first node, in a check: they keep the locks that others try; or -1 */
+	enum lock_outcome locks[LOCKTEST_KINDS];
 	struct rundir *rundir;
 	struct engine *engine;
 	struct ext *ext; /* external programs; used by the engine */
@@ -93,6 +97,9 @@ void runner_protocol_error(struct runner *r, const char *text);
 
 /* Opens, checks and prepares what the assignment names (assign.c). Then the runner has volume, rundir and engine. */
 enum ls_rc runner_prepare(struct runner *r, struct ls_err *err) LS_MUST_CHECK;
+
+/* Lets go of the locks that others try. */
+void runner_drop_locks(struct runner *r);
 
 /* Finds what an earlier runner of the run left, for removal; notes in r->left what cannot be looked at (assign.c). */
 void runner_find_old(struct runner *r);

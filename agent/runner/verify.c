@@ -63,3 +63,9 @@ verify_missing(struct verify *v, size_t *out_count)
 	*out_count = n;
 	return v->missing;
 }
+
+const char *
+verify_first_seen(const struct verify *v)
+{
+	return v->body->tokens_count > 0 && v->seen[0] ? v->body->tokens[0].node : NULL;
+}

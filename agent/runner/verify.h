@@ -24,4 +24,7 @@ bool verify_look(struct verify *verify, const struct rundir *rd, int64_t now_ns)
 /* Names of the nodes whose token was not seen; borrowed, valid until verify_free. */
 char **verify_missing(struct verify *verify, size_t *out_count);
 
+/* The first node named, when its token was seen; NULL otherwise. Borrowed. */
+const char *verify_first_seen(const struct verify *v);
+
 #endif

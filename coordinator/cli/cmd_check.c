@@ -12,7 +12,7 @@
 extern const struct cmd cmd_check;
 
 struct check_options {
-	const char *path, *nodes;
+	const char *path, *nodes, *expect;
 	struct option_texts set;
 	int64_t wait_ns;
 	bool json;
@@ -24,6 +24,7 @@ static const struct option_row rows[] = {
 	{ "path", 'p', OPTION_TEXT, O(path), "DIR", "directory on the volume under test", 0, 0 },
 	{ "nodes", 0, OPTION_TEXT, O(nodes), "A,B,C", "nodes to check; default: as the job says, else all connected", 0,
 	    0 },
+	{ "expect", 0, OPTION_TEXT, O(expect), "TYPE", "file system that the path must lie on, such as ocfs2", 0, 0 },
 	{ "set", 's', OPTION_TEXTS, O(set), "KEY=VALUE", "change a value of the job; may be repeated", 0, 0 },
 	{ "wait", 0, OPTION_DURATION, O(wait_ns), "TIME", "wait so long for missing nodes, such as 30s", 0, 0 },
 	{ "json", 0, OPTION_FLAG, O(json), NULL, "as a JSON array, for programs", 0, 0 },
@@ -135,7 +136,9 @@ static enum cli_exit
 run_check(const struct cli *cli, const void *opaque, const struct option_texts *words)
 {
 	const struct check_options *options = opaque;
-	const struct job_overrides overrides = { .path = options->path, .nodes = options->nodes, .set = &options->set };
+	const struct job_overrides overrides = {
+		.path = options->path, .nodes = options->nodes, .expect = options->expect, .set = &options->set
+	};
 	struct client *client;
 	struct job job;
 	struct ls_err err;
@@ -160,13 +163,17 @@ const struct cmd cmd_check = {
 	.help =
 	    "Does all that comes before the first phase of a run and nothing else: is the path there on every node, is "
 	    "it the\n"
-	    "same volume everywhere, is there space for this job (default: the preset quick), are the clocks known, do "
-	    "the\n"
-	    "builds agree? Nothing is left on the volume. Ends with 0 when a run could start, 1 when a check failed.\n"
+	    "same volume everywhere (which node has another one?), is there space for this job (default: the preset "
+	    "quick),\n"
+	    "do locks exclude other nodes, what do mount options, cluster software, devices and clocks say, what else "
+	    "is at\n"
+	    "work there? Harmless: each node looks in a process of its own, no answer within 5 s is an answer, locks "
+	    "are only\n"
+	    "tried, and nothing is left on the volume. Ends with 0 when a run could start, 1 when a check failed.\n"
 	    "\n"
 	    "examples:\n"
 	    "  lockstep check --path /mnt/vol\n"
-	    "  lockstep check --path /mnt/vol --nodes a,b,c bonnie\n"
+	    "  lockstep check --path /mnt/vol --expect ocfs2 --nodes a,b,c bonnie\n"
 	    "  lockstep check --path /mnt/vol --json | jq '.[] | select(.level != \"ok\")'",
 	.options = rows,
 	.options_size = sizeof(struct check_options),

@@ -163,6 +163,10 @@ jobs_load(const char *what, const struct job_overrides *overrides, struct job *o
 	}
 	if (overrides->nodes != NULL)
 		set_nodes_text(&job, overrides->nodes);
+	if (overrides->expect != NULL) {
+		free(job.expect_fs);
+		job.expect_fs = ls_strdup(overrides->expect);
+	}
 	if (overrides->workers != 0)
 		job.workers = overrides->workers;
 	if (overrides->repeat != 0)

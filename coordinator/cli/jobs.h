@@ -12,6 +12,7 @@
 struct job_overrides {
 	const char *path;
 	const char *nodes; /* names separated by commas */
+	const char *expect; /* type of the file system */
 	uint64_t workers, repeat;
 	const struct option_texts *set; /* "key=value" */
 };

@@ -27,6 +27,8 @@ struct member {
 	bool prepared;  /* record.info.facts.volume is filled */
 	char *refused;  /* why it refused, owned, or NULL */
 	char *blind_to; /* names of the nodes whose tokens it does not see, owned, or NULL */
+	bool verified;  /* it has answered verify-volume */
+	enum lock_outcome fcntl_lock, flock;
 
 	struct clock_estimate used;   /* what T was translated with */
 	struct clock_estimate better; /* of the same instant, best so far */
@@ -168,6 +170,17 @@ void run_steady_forget(struct run *run);
 
 /* What the phase that is over comes to, the caller's; NULL: it was not to become steady. */
 struct steady *run_steady_take(struct run *run, enum phase_state state);
+
+/* --- run_check.c ------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Looks at what the nodes have told. A check tells each finding to who asked; a run takes warnings over, and is decided as refused
+ * with the first finding that failed. Returns the worst level.
+ */
+enum check_level run_check(struct run *run);
+
+/* The same when the time of a check's stage is over: that a node has not answered is then a finding. */
+void run_check_silent(struct run *run, int64_t waited_ns);
 
 /* --- actions: run_prepare.c, run_phase.c, run_end.c ---------------------------------------------------------------------- */
 

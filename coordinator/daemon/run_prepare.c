@@ -16,12 +16,14 @@
 #include "coordinator/daemon/watch.h"
 #include "proto/model/cluster.h"
 
-#define FACTS_WAIT_NS     (2 * NS_PER_S)  /* an agent that is connected tells its facts within that time */
-#define ASSIGN_WAIT_NS    (15 * NS_PER_S) /* agents give their runner 10 s and refuse themselves */
-#define VERIFY_TIMEOUT_NS (5 * NS_PER_S)
-#define VERIFY_WAIT_NS    (15 * NS_PER_S)
-#define TOKEN_BYTES       16
-#define NAMES_MAX         8
+#define FACTS_WAIT_NS        (2 * NS_PER_S)  /* an agent that is connected tells its facts within that time */
+#define ASSIGN_WAIT_NS       (15 * NS_PER_S) /* agents give their runner 10 s and refuse themselves */
+#define CHECK_WAIT_NS        (5 * NS_PER_S)  /* a check: no answer within that time is an answer */
+#define VERIFY_TIMEOUT_NS    (5 * NS_PER_S)
+#define CHECK_VERIFY_WAIT_NS (VERIFY_TIMEOUT_NS + CHECK_WAIT_NS)
+#define VERIFY_WAIT_NS       (15 * NS_PER_S)
+#define TOKEN_BYTES          16
+#define NAMES_MAX            8
 
 /* --- who takes part ------------------------------------------------------------------------------------------------------- */
 
@@ -170,6 +172,7 @@ copy_facts(const struct node_facts *from, struct node_facts *to)
 		copy_tool(&from->tools[i], &to->tools[i]);
 	to->limits = NULL;
 	to->volume = NULL;
+	to->host = NULL;
 }
 
 /* What still hangs there may hold the volume, and counts into what is measured. */
@@ -355,6 +358,7 @@ run_send_assign(struct run *run, size_t i)
 	}
 	progress_footprint(&run->job, run->member_count, &m.need_bytes, &m.need_files);
 	m.direct_align = progress_direct_align(&run->job);
+	m.check_only = run->check_only;
 	m.devices = raw_devices(&run->job, &m.devices_count);
 	run_send(run, i, MSG_ASSIGN, &m);
 	free(m.devices);
@@ -367,56 +371,11 @@ run_act_assign(struct run *run)
 
 	tally_reset(&run->answers, wanted);
 	free(wanted);
-	run_set_deadline(run, ASSIGN_WAIT_NS);
+	run_set_deadline(run, run->check_only ? CHECK_WAIT_NS : ASSIGN_WAIT_NS);
 	for (size_t i = 0; i < run->member_count; i++)
 		run_send_assign(run, i);
 	run_save(run);
 	watch_tell(run, NULL);
-}
-
-static void
-warn_from_check(const struct check_row *row, void *arg)
-{
-	struct run *run = arg;
-
-	if (run->check_only) {
-		watch_checked(run, row);
-		return;
-	}
-	/* Memory, clocks and the like have their gates in each phase's result. */
-	if (row->level == CHECK_OK || strcmp(row->check, "memory") == 0 || strcmp(row->check, "clock") == 0 ||
-	    strcmp(row->check, "space") == 0)
-		return;
-	if (row->node != NULL)
-		run_warn(run, "%s: node %s: %s", row->check, row->node, row->text);
-	else
-		run_warn(run, "%s: %s", row->check, row->text);
-}
-
-static enum check_level
-check_all(struct run *run)
-{
-	struct check_input in = { .job = &run->job, .count = run->member_count };
-	struct check_node *nodes = ls_calloc(run->member_count + 1, sizeof(*nodes));
-	enum check_level worst;
-
-	progress_footprint(&run->job, run->member_count, &in.need_bytes, &in.need_files);
-	for (size_t i = 0; i < run->member_count; i++) {
-		struct member *m = &run->members[i];
-
-		clock_sync_fill(&m->node->clock, ls_mono_now(), &m->record.info.clock);
-		nodes[i] = (struct check_node){
-			.info = &m->record.info,
-			.version = m->node->version,
-			.build = m->node->build,
-			.refused = m->refused,
-			.blind_to = m->blind_to,
-		};
-	}
-	in.nodes = nodes;
-	worst = check_nodes(&in, warn_from_check, run);
-	free(nodes);
-	return worst;
 }
 
 static void
@@ -428,7 +387,7 @@ check_prepared(struct run *run)
 		if (run->members[i].refused == NULL)
 			continue;
 		if (run->check_only)
-			check_all(run);
+			run_check(run);
 		run_decide(run, RUN_REFUSED, "node %s: %s", run->members[i].record.info.name, run->members[i].refused);
 		run_raise(run, EV_REFUSED);
 		return;
@@ -450,6 +409,11 @@ run_on_prepared(struct run *run, size_t i, struct msg_prepared *m)
 	field_struct_fini(&volume_facts_desc, facts->volume);
 	*facts->volume = m->volume;
 	field_struct_init(&volume_facts_desc, &m->volume);
+	if (facts->host != NULL)
+		field_struct_fini(&host_facts_desc, facts->host);
+	free(facts->host);
+	facts->host = m->host;
+	m->host = NULL;
 	run->members[i].prepared = true;
 	run->nodes_changed = true;
 	check_prepared(run);
@@ -505,7 +469,7 @@ run_act_verify(struct run *run)
 
 	tally_reset(&run->answers, wanted);
 	free(wanted);
-	run_set_deadline(run, VERIFY_WAIT_NS);
+	run_set_deadline(run, run->check_only ? CHECK_VERIFY_WAIT_NS : VERIFY_WAIT_NS);
 	for (size_t i = 0; i < run->member_count; i++)
 		run_send_verify(run, i);
 }
@@ -525,7 +489,7 @@ volume_refused(struct run *run)
 			    "allow_separate_volumes",
 			    run->job.path, m->record.info.name, m->blind_to);
 		else if (want != NULL && want[0] != '\0' && v != NULL && v->fs_type != NULL &&
-		    strcmp(v->fs_type, want) != 0)
+		    !check_fs_is(want, v->fs_type))
 			run_decide(run, RUN_REFUSED, "node %s: %s lies on %s, not on %s", m->record.info.name,
 			    run->job.path, v->fs_type, want);
 		else
@@ -541,7 +505,7 @@ check_verified(struct run *run)
 	if (!tally_complete(&run->answers))
 		return;
 	if (run->check_only) {
-		enum check_level worst = check_all(run);
+		enum check_level worst = run_check(run);
 
 		if (worst == CHECK_FAILED)
 			run_decide(run, RUN_REFUSED, "the check found what would refuse a run");
@@ -552,7 +516,10 @@ check_verified(struct run *run)
 		run_raise(run, EV_REFUSED);
 		return;
 	}
-	check_all(run);
+	if (run_check(run) == CHECK_FAILED) {
+		run_raise(run, EV_REFUSED);
+		return;
+	}
 	run_raise(run, EV_ALL_VERIFIED);
 }
 
@@ -577,6 +544,9 @@ run_on_verified(struct run *run, size_t i, const struct msg_volume_verified *m)
 		run->stale++;
 		return;
 	}
+	run->members[i].verified = true;
+	run->members[i].fcntl_lock = (enum lock_outcome)m->fcntl_lock;
+	run->members[i].flock = (enum lock_outcome)m->flock;
 	if (m->missing_count > 0)
 		set_blind(&run->members[i], m);
 	check_verified(run);
@@ -597,6 +567,12 @@ run_on_deadline_prepare(struct run *run)
 	} else if (run->stage == STAGE_RESUMING) {
 		run_decide(run, RUN_FAILED,
 		    "interrupted: the coordinator was restarted and not all nodes came back: %s",
+		    run_missing(run, &run->answers, names, sizeof(names)));
+	} else if (run->check_only && (run->stage == STAGE_ASSIGNING || run->stage == STAGE_VERIFYING)) {
+		int64_t waited_ns = run->stage == STAGE_ASSIGNING ? CHECK_WAIT_NS : CHECK_VERIFY_WAIT_NS;
+
+		run_check_silent(run, waited_ns);
+		run_decide(run, RUN_REFUSED, "no answer within %lld s from %s", (long long)(waited_ns / NS_PER_S),
 		    run_missing(run, &run->answers, names, sizeof(names)));
 	} else {
 		run_decide(run, RUN_REFUSED, "no answer within %lld s from %s", ASSIGN_WAIT_NS / NS_PER_S,

@@ -16,6 +16,15 @@ const char *const check_level_names[] = {
 	NULL,
 };
 
+const char *const lock_outcome_names[] = {
+	[LOCK_UNTRIED] = "untried",
+	[LOCK_HELD] = "held",
+	[LOCK_REFUSED] = "refused",
+	[LOCK_GRANTED] = "granted",
+	[LOCK_MISSING] = "missing",
+	[LOCK_OUTCOMES] = NULL,
+};
+
 const char *const done_outcome_names[] = {
 	[DONE_OK] = "ok",
 	[DONE_REFUSED] = "refused",

@@ -41,6 +41,17 @@ enum done_outcome {
 };
 
 extern const char *const check_level_names[];
+
+/* What came of a lock in the test between nodes. */
+enum lock_outcome {
+	LOCK_UNTRIED,
+	LOCK_HELD,    /* the first node has it */
+	LOCK_REFUSED, /* another node holds it: what a lock of the whole cluster answers */
+	LOCK_GRANTED, /* it was to be had although the first node has it */
+	LOCK_MISSING, /* the file system knows no such lock */
+	LOCK_OUTCOMES,
+};
+extern const char *const lock_outcome_names[];
 extern const char *const done_outcome_names[];
 
 #include "common/base/field_none.h"
