@@ -12,7 +12,7 @@
 extern const struct cmd cmd_check;
 
 struct check_options {
-	const char *path, *nodes, *expect;
+	const char *path, *nodes, *nodes_from, *expect;
 	struct option_texts set;
 	int64_t wait_ns;
 	bool json;
@@ -24,6 +24,8 @@ static const struct option_row rows[] = {
 	{ "path", 'p', OPTION_TEXT, O(path), "DIR", "directory on the volume under test", 0, 0 },
 	{ "nodes", 0, OPTION_TEXT, O(nodes), "A,B,C", "nodes to check; default: as the job says, else all connected", 0,
 	    0 },
+	{ "nodes-from", 0, OPTION_TEXT, O(nodes_from), "FILE", "the nodes of an OCFS2 cluster.conf or a corosync.conf",
+	    0, 0 },
 	{ "expect", 0, OPTION_TEXT, O(expect), "TYPE", "file system that the path must lie on, such as ocfs2", 0, 0 },
 	{ "set", 's', OPTION_TEXTS, O(set), "KEY=VALUE", "change a value of the job; may be repeated", 0, 0 },
 	{ "wait", 0, OPTION_DURATION, O(wait_ns), "TIME", "wait so long for missing nodes, such as 30s", 0, 0 },
@@ -136,9 +138,11 @@ static enum cli_exit
 run_check(const struct cli *cli, const void *opaque, const struct option_texts *words)
 {
 	const struct check_options *options = opaque;
-	const struct job_overrides overrides = {
-		.path = options->path, .nodes = options->nodes, .expect = options->expect, .set = &options->set
-	};
+	const struct job_overrides overrides = { .path = options->path,
+		.nodes = options->nodes,
+		.nodes_from = options->nodes_from,
+		.expect = options->expect,
+		.set = &options->set };
 	struct client *client;
 	struct job job;
 	struct ls_err err;

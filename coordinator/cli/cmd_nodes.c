@@ -6,12 +6,14 @@
 
 #include "common/base/units.h"
 #include "coordinator/cli/listing.h"
+#include "coordinator/cli/nodes_from.h"
 
 extern const struct cmd cmd_nodes;
 
 struct nodes_options {
 	bool json;
 	bool connected;
+	const char *from;
 };
 
 #define O(member) offsetof(struct nodes_options, member)
@@ -19,6 +21,8 @@ struct nodes_options {
 static const struct option_row rows[] = {
 	{ "json", 0, OPTION_FLAG, O(json), NULL, "as a JSON array, for programs", 0, 0 },
 	{ "connected", 'c', OPTION_FLAG, O(connected), NULL, "only those that are there now", 0, 0 },
+	{ "from", 0, OPTION_TEXT, O(from), "FILE",
+	    "compare with the nodes of an OCFS2 cluster.conf or a corosync.conf: which are missing", 0, 0 },
 	{ 0 },
 };
 
@@ -94,6 +98,8 @@ run_nodes(const struct cli *cli, const void *opaque, const struct option_texts *
 	struct msg_nodes ask;
 
 	(void)words;
+	if (options->from != NULL)
+		return nodes_from(cli, options->from, options->json);
 	msg_body_init(MSG_NODES, &ask);
 	ask.all = !options->connected;
 	enum cli_exit status = listing_run(cli, &listing, &ask, options->json);
@@ -104,7 +110,7 @@ run_nodes(const struct cli *cli, const void *opaque, const struct option_texts *
 const struct cmd cmd_nodes = {
 	.name = "nodes",
 	.summary = "list nodes, their clocks and what they are",
-	.synopsis = "[--connected] [--json]",
+	.synopsis = "[--connected] [--from FILE] [--json]",
 	.help =
 	    "Lists the nodes that lockstepd has heard of, whether they are connected, and how well their clock is "
 	    "known\n"
@@ -112,8 +118,13 @@ const struct cmd cmd_nodes = {
 	    "not be\n"
 	    "killed, as they wait for a volume that gives no answer.\n"
 	    "\n"
+	    "--from FILE reads the names of a cluster's nodes from its own configuration and lists those beside what "
+	    "lockstepd\n"
+	    "knows; ends with 1 when one is not connected. A node's name in lockstep must be that of the file.\n"
+	    "\n"
 	    "examples:\n"
 	    "  lockstep nodes\n"
+	    "  lockstep nodes --from /etc/ocfs2/cluster.conf\n"
 	    "  lockstep nodes --connected --json | jq -r '.[].name'",
 	.options = rows,
 	.options_size = sizeof(struct nodes_options),

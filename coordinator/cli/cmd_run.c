@@ -24,7 +24,7 @@ extern const struct cmd cmd_run;
 #define RECONNECT_STEP_NS (200 * NS_PER_MS)
 
 struct run_options {
-	const char *path, *nodes, *expect, *json, *format;
+	const char *path, *nodes, *nodes_from, *expect, *json, *format;
 	const char *note;
 	struct option_texts set, tags;
 	uint64_t workers, repeat, local;
@@ -38,6 +38,8 @@ static const struct option_row rows[] = {
 	{ "path", 'p', OPTION_TEXT, O(path), "DIR", "directory on the volume under test, the same on all nodes", 0, 0 },
 	{ "nodes", 0, OPTION_TEXT, O(nodes), "A,B,C",
 	    "nodes that take part; default: as the job says, else all connected", 0, 0 },
+	{ "nodes-from", 0, OPTION_TEXT, O(nodes_from), "FILE", "the nodes of an OCFS2 cluster.conf or a corosync.conf",
+	    0, 0 },
 	{ "expect", 0, OPTION_TEXT, O(expect), "TYPE", "file system that the path must lie on, such as ocfs2", 0, 0 },
 	{ "workers", 'w', OPTION_COUNT, O(workers), "N", "workers (threads) per node", 1, 4096 },
 	{ "repeat", 'r', OPTION_COUNT, O(repeat), "N", "run the list of phases so often", 1, 10000 },
@@ -106,6 +108,7 @@ load_job(struct run *run, const char *what)
 	struct job_overrides overrides = {
 		.path = options->path,
 		.nodes = options->nodes,
+		.nodes_from = options->nodes_from,
 		.expect = options->expect,
 		.workers = options->workers,
 		.repeat = options->repeat,

@@ -7,6 +7,7 @@
 
 #include "common/base/mem.h"
 #include "common/base/sink.h"
+#include "coordinator/cli/cluster_conf.h"
 #include "coordinator/cli/files.h"
 #include "proto/codec/jobfile.h"
 #include "proto/model/tool.h"
@@ -144,6 +145,29 @@ set_nodes_text(struct job *job, const char *text)
 	free(copy);
 }
 
+/* The nodes that the command line gives instead of the job's. */
+static enum ls_rc
+override_nodes(struct job *job, const struct job_overrides *overrides, struct ls_err *err)
+{
+	char **names;
+	size_t count;
+
+	if (overrides->nodes != NULL && overrides->nodes_from != NULL)
+		return ls_err_set(err, LS_E_INVALID, "--nodes and --nodes-from: one of them is meant");
+	if (overrides->nodes != NULL)
+		set_nodes_text(job, overrides->nodes);
+	if (overrides->nodes_from == NULL)
+		return LS_OK;
+
+	enum ls_rc rc = cluster_conf_read(overrides->nodes_from, &names, &count, err);
+
+	if (rc != LS_OK)
+		return ls_err_wrap(err, "--nodes-from");
+	jobs_set_nodes(job, (const char *const *)names, count);
+	cluster_conf_free(names, count);
+	return LS_OK;
+}
+
 enum ls_rc
 jobs_load(const char *what, const struct job_overrides *overrides, struct job *out, struct ls_err *err)
 {
@@ -161,8 +185,6 @@ jobs_load(const char *what, const struct job_overrides *overrides, struct job *o
 		free(job.path);
 		job.path = ls_strdup(overrides->path);
 	}
-	if (overrides->nodes != NULL)
-		set_nodes_text(&job, overrides->nodes);
 	if (overrides->expect != NULL) {
 		free(job.expect_fs);
 		job.expect_fs = ls_strdup(overrides->expect);
@@ -172,10 +194,11 @@ jobs_load(const char *what, const struct job_overrides *overrides, struct job *o
 	if (overrides->repeat != 0)
 		job.repeat = overrides->repeat;
 
-	if (job.path == NULL)
+	rc = override_nodes(&job, overrides, err);
+	if (rc == LS_OK && job.path == NULL)
 		rc = ls_err_set(
 		    err, LS_E_INVALID, "%s: path: no directory given, neither in the job nor with --path", what);
-	else if ((rc = job_validate(&job, err)) != LS_OK)
+	else if (rc == LS_OK && (rc = job_validate(&job, err)) != LS_OK)
 		ls_err_wrap(err, "%s", what);
 	if (rc != LS_OK) {
 		field_struct_fini(&job_desc, &job);

@@ -11,8 +11,9 @@
 /* What stands on top of the job's own text. NULL and 0: as the job says. Borrowed. */
 struct job_overrides {
 	const char *path;
-	const char *nodes; /* names separated by commas */
-	const char *expect; /* type of the file system */
+	const char *nodes;      /* names separated by commas */
+	const char *nodes_from; /* file of cluster software that names them; not with nodes */
+	const char *expect;     /* type of the file system */
 	uint64_t workers, repeat;
 	const struct option_texts *set; /* "key=value" */
 };

@@ -216,3 +216,30 @@ def test_table_for_people(cluster):
     assert re.search(r"^ok +io_uring +all +io_uring works on all nodes$", done.stdout, re.M)
     assert re.search(r"^\w+ +load +node2 +[\d.]+ over the last minute on \d+ CPUs", done.stdout, re.M)
     assert cluster.files() == []
+
+
+def test_nodes_of_a_cluster_file(cluster, tmp_path):
+    """OCFS2's own list of nodes against lockstepd's, and as the nodes of a check and a run."""
+    conf = tmp_path / "cluster.conf"
+
+    def write(names):
+        conf.write_text("cluster:\n\tname = web\n\n" + "".join(f"node:\n\tnumber = {i}\n\tname = {n}\n" for i, n in enumerate(names)))
+
+    write(["node1", "node2"])
+    done = cluster.cli("nodes", "--from", str(conf), "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == [{"name": "node1", "state": "connected"}, {"name": "node2", "state": "connected"},
+                                       {"name": "node3", "state": "not in the file"}]
+    status, found = rows(cluster, "--nodes-from", str(conf))
+    assert status == 0 and {r["node"] for r in found if r["check"] == "clock"} == {"node1", "node2"}
+
+    write(["node1", "elsewhere"])
+    done = cluster.cli("nodes", "--from", str(conf))
+    assert done.returncode == 1 and re.search(r"^elsewhere +missing", done.stdout, re.M) and "1 of 2 nodes" in done.stderr
+    done = cluster.cli("run", "quick", "--path", cluster.volume, "--nodes-from", str(conf), "--no-tty")
+    assert done.returncode == 3 and "node elsewhere is not connected" in done.stderr
+    done = cluster.cli("check", "--path", cluster.volume, "--nodes-from", str(conf), "--nodes", "node1")
+    assert done.returncode == 2 and "one of them is meant" in done.stderr
+    conf.write_text("nothing\n")
+    done = cluster.cli("nodes", "--from", str(conf))
+    assert done.returncode == 2 and "line 1" in done.stderr
