@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "agent/runner/ext_helper.h"
+#include "agent/runner/leftover.h"
 #include "agent/runner/runner.h"
 #include "common/base/env.h"
 #include "common/base/log.h"
@@ -54,6 +55,10 @@ main(int argc, char **argv)
 		return ext_guard_main(argc - 2, argv + 2);
 	if (argc == 4 && strcmp(argv[1], "--probe") == 0)
 		return ext_probe_main(argv[2], argv[3]);
+	if (argc == 3 && strcmp(argv[1], "--leftovers") == 0)
+		return leftover_list_main(argv[2]);
+	if (argc == 4 && strcmp(argv[1], "--remove-leftover") == 0)
+		return leftover_remove_main(argv[2], argv[3]);
 	if (argc != 1 || !is_socket(LINK_FD) || !is_memfd(MAP_FD)) {
 		(void)fputs(what, stderr);
 		return 2;

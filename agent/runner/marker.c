@@ -37,7 +37,7 @@ marker_text(const char *run, const char *node, uint64_t node_index)
 }
 
 bool
-marker_names(const char *text, size_t len, const char *run, const char *node)
+marker_read(const char *text, size_t len, const char *run, const char *node, uint64_t *node_index, char **created)
 {
 	struct marker m;
 
@@ -46,6 +46,22 @@ marker_names(const char *text, size_t len, const char *run, const char *node)
 
 	bool same = strcmp(m.run, run) == 0 && strcmp(m.node, node) == 0;
 
+	if (same) {
+		*node_index = m.node_index;
+		*created = ls_strdup(m.created);
+	}
 	field_struct_fini(&marker_desc, &m);
 	return same;
+}
+
+bool
+marker_names(const char *text, size_t len, const char *run, const char *node)
+{
+	uint64_t node_index;
+	char *created;
+
+	if (!marker_read(text, len, run, node, &node_index, &created))
+		return false;
+	free(created);
+	return true;
 }
