@@ -22,6 +22,7 @@ enum ls_rc cluster_conf_parse(
 /* Reads the file and parses it. Errors: as above, and LS_E_SYS, LS_E_LIMIT. */
 enum ls_rc cluster_conf_read(const char *path, char ***names, size_t *count, struct ls_err *err) LS_MUST_CHECK;
 
+/* Frees such a list; NULL-safe. */
 void cluster_conf_free(char **names, size_t count);
 
 #endif
