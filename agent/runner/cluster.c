@@ -100,7 +100,7 @@ read_dlm(const char *root, struct host_facts *out)
 }
 
 void
-cluster_read(const char *root, struct host_facts *out)
+cluster_state_read(const char *root, struct host_facts *out)
 {
 	read_o2cb(root, out);
 	read_dlm(root, out);

@@ -112,7 +112,7 @@ host_read(const char *root, const char *device, struct host_facts *out)
 	read_load(root, out);
 	read_swap(root, out);
 	read_governor(root, out);
-	cluster_read(root, out);
+	cluster_state_read(root, out);
 	if (device == NULL)
 		return;
 	free(out->gfs2);

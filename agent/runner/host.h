@@ -15,7 +15,7 @@ void host_read(const char *root, const char *device, struct host_facts *out);
 
 /* The block device (block.c) and the cluster software (cluster.c) alone; out as above. false: there is none. */
 bool block_read(const char *root, const char *device, struct block_facts *out);
-void cluster_read(const char *root, struct host_facts *out);
+void cluster_state_read(const char *root, struct host_facts *out);
 
 /* What is wrong with the GFS2 volume on that device, for people; heap, or NULL: nothing, or none such. */
 char *cluster_gfs2_trouble(const char *root, const char *device);
