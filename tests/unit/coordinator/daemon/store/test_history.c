@@ -246,9 +246,9 @@ test_tags_and_note_come_and_go(void **state)
 static void
 test_labels_that_cannot_be_change_nothing(void **state)
 {
-	static const char *const bad[] = { "", "two words", "-option", "a,b", "\xc3\xa4",
-		"1234567890123456789012345678901234567890"
-		"1234567890123456789012345" };
+	static const char too_long[] = "1234567890123456789012345678901234567890"
+				       "1234567890123456789012345";
+	static const char *const bad[] = { "", "two words", "-option", "a,b", "\xc3\xa4", too_long };
 	struct fixture *f = *state;
 	struct store_run run = { 0 };
 	char *many[65];
