@@ -15,8 +15,7 @@
 #define LINE_MAX_BYTES 512
 #define NAMES_LIMIT    4096
 
-static bool
-make_path(char *out, size_t size, const char *root, const char *fmt, va_list ap)
+static bool LS_PRINTF(4, 0) make_path(char *out, size_t size, const char *root, const char *fmt, va_list ap)
 {
 	int n = snprintf(out, size, "%s", root);
 
