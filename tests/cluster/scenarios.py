@@ -105,6 +105,18 @@ def metadata_shared(c):
     c.nothing_left()
 
 
+def promises(preset):
+    """A preset that holds the file system to what it promises: nothing is violated on a sound cluster."""
+
+    def scenario(c):
+        status, document = c.run(preset, preset, timeout=1800, check=False)
+        need(status in (0, 5), f"lockstep run: status {status}")
+        need(status == 0, "violated: " + "; ".join(w for w in document.get("warnings", []) if "violated" in w)[:1500])
+        c.nothing_left()
+
+    return scenario
+
+
 def real_bonnie(c):
     """The real bonnie++ on three machines at once, phase by phase at the barrier."""
     job = {"name": "real-bonnie", "phases": [{"kind": "bonnie++", "file_size": "16MiB", "files": 1}]}
@@ -220,6 +232,9 @@ ALL = (
     (KINDS, "an idle agent lets the volume be unmounted", idle_holds_nothing),
     (("ocfs2",), "an idle agent ends at once", idle_lets_go),
     (("ocfs2",), "metadata-shared", metadata_shared),
+    (("ocfs2", "gfs2"), "coherence", promises("coherence")),
+    (("ocfs2", "gfs2"), "locks", promises("locks")),
+    (("ocfs2",), "visibility", promises("visibility")),
     (("ocfs2",), "real bonnie++ on three machines", real_bonnie),
     (("ocfs2",), "power cut", power_cut),
     (("ocfs2",), "an administrator's walk: install, enroll, run, reboot, upgrade, remove", walk),
