@@ -388,11 +388,57 @@ out:
 	return rc;
 }
 
+/* Marker of another node? Asked afresh, as a listing may be out of date. */
+static bool
+is_live_marker(int fd, const char *name)
+{
+	struct stat st;
+
+	return strncmp(name, MARKER_PREFIX, strlen(MARKER_PREFIX)) == 0 &&
+	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Is any node's marker left? Failing to look counts as yes. */
+static bool
+others_left(const struct rundir *rd)
+{
+	bool found = false;
+	int fd = open_dir(rd->parent_fd, rd->name);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+
+	if (dir == NULL) {
+		bool gone = fd < 0 && errno == ENOENT;
+
+		if (fd >= 0)
+			close(fd);
+		return !gone;
+	}
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): dir is known to this thread alone */
+	while (!found && (entry = readdir(dir)) != NULL)
+		found = is_live_marker(fd, entry->d_name);
+	closedir(dir);
+	return found;
+}
+
+/* What all nodes shared and the directory itself. Another node may think that it is the last, too: then some of it is gone already. */
+static void
+remove_whole(const struct rundir *rd, char ***left, size_t *left_count)
+{
+	char why[96];
+
+	engine_clean_shared_dir(rd->fd, left, left_count);
+	if (unlinkat(rd->parent_fd, rd->name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+		left_add(left, left_count, ls_asprintf("%s: %s", rd->path, ls_strerror(errno, why, sizeof(why))));
+}
+
 /* Opens what is there and looks whose it is. */
 static enum ls_rc
 find_ours(struct rundir *rd, struct ls_err *err)
 {
 	struct stat st;
+	char **left = NULL;
+	size_t left_count = 0;
 
 	rd->fd = open_dir(rd->parent_fd, rd->name);
 	if (rd->fd < 0 && errno == ENOENT)
@@ -400,8 +446,10 @@ find_ours(struct rundir *rd, struct ls_err *err)
 	if (rd->fd < 0)
 		return ls_err_sys(err, errno, "%s: open", rd->path);
 	if (fstatat(rd->fd, rd->marker_name, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) {
-		/* The marker goes last, so nothing of ours is there; a crash before the first one leaves it empty. */
-		unlinkat(rd->parent_fd, rd->name, AT_REMOVEDIR);
+		/* Nothing of ours is there; but who was last may have been killed while it removed what all shared. */
+		if (!others_left(rd))
+			remove_whole(rd, &left, &left_count);
+		rundir_left_free(&left, &left_count);
 		return ls_err_set(err, LS_E_NOTFOUND, "%s has nothing of node %s", rd->path, rd->node);
 	}
 	if (!marker_is_ours(rd))
@@ -465,55 +513,16 @@ rundir_token_seen(const struct rundir *rd, const char *node, const char *token)
 	return seen;
 }
 
-/* Marker of another node? Asked afresh, as a listing may be out of date. */
-static bool
-is_live_marker(int fd, const char *name)
-{
-	struct stat st;
-
-	return strncmp(name, MARKER_PREFIX, strlen(MARKER_PREFIX)) == 0 &&
-	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/* Is any node's marker left? Failing to look counts as yes. */
-static bool
-others_left(const struct rundir *rd)
-{
-	bool found = false;
-	int fd = open_dir(rd->parent_fd, rd->name);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
-
-	if (dir == NULL) {
-		bool gone = fd < 0 && errno == ENOENT;
-
-		if (fd >= 0)
-			close(fd);
-		return !gone;
-	}
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): dir is known to this thread alone */
-	while (!found && (entry = readdir(dir)) != NULL)
-		found = is_live_marker(fd, entry->d_name);
-	closedir(dir);
-	return found;
-}
-
 void
 rundir_clean(struct rundir *rd, bool keep_files, char ***left, size_t *left_count)
 {
 	size_t before = *left_count;
-	char why[96];
 
 	if (keep_files) {
 		remove_file(rd, rd->token_name, left, left_count);
 		return;
 	}
 	remove_own(rd, left, left_count);
-	if (*left_count > before || others_left(rd))
-		return;
-
-	/* The last one out. Another node may think so, too, at the same moment: then some of it is gone already. */
-	engine_clean_shared_dir(rd->fd, left, left_count);
-	if (unlinkat(rd->parent_fd, rd->name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-		left_add(left, left_count, ls_asprintf("%s: %s", rd->path, ls_strerror(errno, why, sizeof(why))));
+	if (*left_count == before && !others_left(rd))
+		remove_whole(rd, left, left_count);
 }

@@ -8,9 +8,10 @@
 #include "coordinator/daemon/run_int.h"
 #include "coordinator/daemon/watch.h"
 
-#define STOP_QUIET_NS  (10 * NS_PER_S) /* without a word from those who still stop: goes on while they flush */
-#define STOP_MAX_NS    (120 * NS_PER_S)
-#define CLEAN_WAIT_NS  (30 * NS_PER_S)
+#define STOP_QUIET_NS (10 * NS_PER_S) /* without a word from those who still stop: goes on while they flush */
+#define STOP_MAX_NS   (120 * NS_PER_S)
+#define CLEAN_WAIT_NS                                                                                                  \
+	(600 * NS_PER_S) /* agents have limits of their own (finish_timeout), and who is away is not waited for */
 #define LATE_RESULT_NS (2 * NS_PER_S) /* an agent that was started anew may still have its result in the spool */
 
 /* --- loss ---------------------------------------------------------------------------------------------------------------------- */

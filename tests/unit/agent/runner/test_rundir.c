@@ -121,6 +121,28 @@ test_the_last_node_out_removes_the_whole(void **state)
 	assert_false(there(p, ".lockstep-r1"));
 }
 
+/* The last one had removed its own part and was killed at what all shared: whoever of the run looks again finishes it. */
+static void
+test_a_last_one_that_was_killed(void **state)
+{
+	const struct place *p = *state;
+	struct rundir *a = NULL, *b = NULL;
+	struct ls_err err = { 0 };
+
+	assert_int_equal(make(p, "a", 0, &a, &err), LS_OK);
+	assert_int_equal(make(p, "b", 1, &b, &err), LS_OK);
+	touch(p, ".lockstep-r1/shared/data", "x");
+	assert_int_equal(clean(a, false), 0);
+	assert_int_equal(find(p, "a", 0, &a, &err), LS_E_NOTFOUND);
+	assert_true(there(p, ".lockstep-r1/shared/data")); /* b is still there */
+	rundir_free(b);
+	assert_int_equal(unlinkat(p->fd, ".lockstep-r1/marker.b", 0), 0);
+	assert_int_equal(unlinkat(p->fd, ".lockstep-r1/token.b", 0), 0);
+	assert_int_equal(unlinkat(p->fd, ".lockstep-r1/n1", AT_REMOVEDIR), 0);
+	assert_int_equal(find(p, "b", 1, &b, &err), LS_E_NOTFOUND);
+	assert_false(there(p, ".lockstep-r1"));
+}
+
 static void
 test_tokens_are_compared_by_content(void **state)
 {
@@ -305,6 +327,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_the_last_node_out_removes_the_whole, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_last_one_that_was_killed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tokens_are_compared_by_content, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_kept_files_stay_without_the_token, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_others_put_there_stays, set_up, tear_down),
