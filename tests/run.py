@@ -6,6 +6,7 @@ usage: tests/run.py [--build DIR] [--sanitized DIR] [--only unit|lint|fuzz|syste
 The last line is "N passed, N failed, N skipped". Exit status 0 when nothing failed and something ran.
 """
 import argparse
+import concurrent.futures
 import glob
 import os
 import re
@@ -91,12 +92,18 @@ def fuzz(count, folder):
         count.add(f"fuzz corpus {name}", int(code == 0), int(code != 0), 0, output)
 
 
-def system(count, build):
-    report = f"{build}/system.xml"
+# Their measurements would be blurred by, or would see, what another test does on this machine: one after the other, at the end.
+ALONE = ("test_barrier", "test_barrier_faults", "test_steady", "test_faultmatrix", "test_faults", "test_namespaces", "test_soak", "test_web")
+SIDE_BY_SIDE = 2  # most tests wait more than they work
+
+
+def system_file(path, build):
+    """One file of tests: (name, passed, failed, skipped, output)."""
+    name = os.path.basename(path)[:-3]
+    report = f"{build}/system/{name}.xml"
     env = dict(os.environ, LOCKSTEP_BUILD=os.path.abspath(build))
-    code, output = run(["/usr/bin/python3", "-m", "pytest", "-q", "-x" if os.environ.get("FAIL_FAST") else "-ra",
-                        "-p", "no:cacheprovider", f"--junitxml={report}", "--durations=15", "tests/system"], SYSTEM_TIMEOUT_S, env)
-    print(output, flush=True)
+    code, output = run(["/usr/bin/python3", "-m", "pytest", "-q", "-x" if os.environ.get("FAIL_FAST") else "-ra", "-p", "no:cacheprovider",
+                        f"--junitxml={report}", "--durations=5", "--durations-min=5", path], SYSTEM_TIMEOUT_S, env)
     try:
         suite = ElementTree.parse(report).getroot().find("testsuite")
         total, skipped = int(suite.get("tests")), int(suite.get("skipped"))
@@ -105,7 +112,23 @@ def system(count, build):
         total, failed, skipped = 0, 1, 0
     if code != 0 and failed == 0:
         failed = 1
-    count.add("system", max(total - failed - skipped, 0), failed, skipped)
+    return name, max(total - failed - skipped, 0), failed, skipped, output
+
+
+def system(count, build):
+    """Whole programs: files side by side, the largest first, then those that must be alone."""
+    os.makedirs(f"{build}/system", exist_ok=True)
+    for old in glob.glob(f"{build}/system/*.xml"):
+        os.remove(old)
+    files = sorted(glob.glob("tests/system/test_*.py"), key=os.path.getsize, reverse=True)
+    alone = [f for f in files if os.path.basename(f)[:-3] in ALONE]
+    for group, width in (([f for f in files if f not in alone], SIDE_BY_SIDE), (alone, 1)):
+        with concurrent.futures.ThreadPoolExecutor(width) as pool:
+            for done in concurrent.futures.as_completed([pool.submit(system_file, f, build) for f in group]):
+                name, passed, failed, skipped, output = done.result()
+                count.add(f"system {name}", passed, failed, skipped, output)
+                if skipped and not failed:
+                    print("\n".join(line for line in output.splitlines() if line.startswith("SKIPPED")), flush=True)
 
 
 def main():
