@@ -55,7 +55,7 @@ def run_behind(wire, job, proxy_of=None, **delays):
     with Cluster() as cluster:
         cluster.start_daemon()
         with DelayProxy(cluster.address, pick=wire, **delays) as proxy:
-            if proxy_of:
+            if proxy_of is not None:
                 proxy_of.append(proxy)
             cluster.settings = {"node3": {"coordinator": proxy.address}}
             for node in cluster.names:
