@@ -18,6 +18,15 @@ pki_path(char buf[PKI_PATH_MAX], const char *dir, const char *name, struct ls_er
 	return LS_OK;
 }
 
+enum ls_rc
+pki_cert_path(char buf[PKI_PATH_MAX], const char *dir, const struct identity *id, struct ls_err *err)
+{
+	char name[IDENTITY_NAME_MAX + 32];
+
+	snprintf(name, sizeof(name), "%s-%s.crt", identity_role_names[id->role], id->name);
+	return pki_path(buf, dir, name, err);
+}
+
 static int
 write_all(int fd, const char *text, size_t len)
 {

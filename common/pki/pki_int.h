@@ -85,6 +85,10 @@ struct pki_staged {
 /* dir/name into buf. Errors: LS_E_LIMIT. */
 enum ls_rc pki_path(char buf[PKI_PATH_MAX], const char *dir, const char *name, struct ls_err *err) LS_MUST_CHECK;
 
+/* dir/<role>-<name>.crt, the certificate of id, into buf. Errors: LS_E_LIMIT. */
+enum ls_rc pki_cert_path(
+    char buf[PKI_PATH_MAX], const char *dir, const struct identity *id, struct ls_err *err) LS_MUST_CHECK;
+
 enum ls_rc pki_stage(struct pki_staged *s, const char *path, mode_t mode, const char *text, size_t len,
     struct ls_err *err) LS_MUST_CHECK;
 

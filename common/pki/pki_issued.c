@@ -54,12 +54,11 @@ static enum ls_rc
 add_present(const char *dir, const struct identity *id, int64_t now, struct pki_serial **list, size_t *count, bool *any,
     struct ls_err *err)
 {
-	char name[IDENTITY_NAME_MAX + 32], path[PKI_PATH_MAX], serial[64];
+	char path[PKI_PATH_MAX], serial[64];
 	X509 *cert = NULL;
 	int64_t from, until;
 
-	snprintf(name, sizeof(name), "%s-%s.crt", identity_role_names[id->role], id->name);
-	enum ls_rc rc = pki_path(path, dir, name, err);
+	enum ls_rc rc = pki_cert_path(path, dir, id, err);
 	if (rc == LS_OK)
 		rc = pki_read_cert(path, &cert, err);
 	if (rc == LS_E_NOTFOUND)

@@ -203,12 +203,11 @@ static enum ls_rc
 keep(const char *dir, const struct identity *id, const X509 *cert, const char *text, struct ls_err *err)
 {
 	struct pki_staged file = { 0 };
-	char name[IDENTITY_NAME_MAX + 32], path[PKI_PATH_MAX];
+	char path[PKI_PATH_MAX];
 
-	snprintf(name, sizeof(name), "%s-%s.crt", identity_role_names[id->role], id->name);
 	enum ls_rc rc = pki_issued_add(dir, id, cert, err);
 	if (rc == LS_OK)
-		rc = pki_path(path, dir, name, err);
+		rc = pki_cert_path(path, dir, id, err);
 	if (rc == LS_OK)
 		rc = pki_stage(&file, path, 0644, text, strlen(text), err);
 	if (rc == LS_OK)

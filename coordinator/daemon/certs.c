@@ -27,12 +27,6 @@ struct certs {
 	bool renewing;
 };
 
-static bool
-set_text(const char *s)
-{
-	return s != NULL && s[0] != '\0';
-}
-
 /* Which state of the list's file this is: it is replaced, not written into. */
 static bool
 crl_state(const struct certs *c, struct timespec *changed, ino_t *inode)
@@ -54,9 +48,9 @@ certs_open(struct daemon *d, struct ls_err *err)
 	enum ls_rc rc = LS_OK;
 
 	d->certs = c;
-	if (set_text(config->crl))
+	if (config_is_set(config->crl))
 		snprintf(c->crl, sizeof(c->crl), "%s", config->crl);
-	else if (set_text(config->pki))
+	else if (config_is_set(config->pki))
 		rc = pki_crl_ensure(config->pki, c->crl, err);
 	if (rc != LS_OK)
 		return ls_err_wrap(err, "pki: %s", config->pki);
@@ -65,7 +59,7 @@ certs_open(struct daemon *d, struct ls_err *err)
 		.ca = config->ca, .cert = config->cert, .key = config->key, .crl = c->crl[0] != '\0' ? c->crl : NULL
 	};
 	rc = tls_ctx_new(TLS_SERVER, &files, MSG_ALPN, &d->tls, err);
-	if (rc == LS_OK && set_text(config->pki)) {
+	if (rc == LS_OK && config_is_set(config->pki)) {
 		char *root = ls_asprintf("%s/ca.crt", config->pki);
 
 		rc = tls_ctx_admit_strangers(d->tls, MSG_ALPN_ENROLL, root, err);
@@ -80,7 +74,7 @@ certs_crl(const struct daemon *d)
 {
 	if (d->certs != NULL && d->certs->crl[0] != '\0')
 		return d->certs->crl;
-	return set_text(d->config->crl) ? d->config->crl : NULL;
+	return config_is_set(d->config->crl) ? d->config->crl : NULL;
 }
 
 void
@@ -151,7 +145,7 @@ renew_own(struct daemon *d)
 	int64_t from, until, now = (int64_t)time(NULL);
 	char *ours = NULL;
 
-	if (!set_text(d->config->pki) || d->certs->renewing ||
+	if (!config_is_set(d->config->pki) || d->certs->renewing ||
 	    identity_from_cert_file(d->config->cert, &id, &from, &until, NULL) != LS_OK ||
 	    until - now > (until - from) / 3)
 		return;
@@ -185,7 +179,7 @@ on_look(void *arg)
 void
 certs_watch(struct daemon *d)
 {
-	if (d->certs == NULL || (d->certs->crl[0] == '\0' && !set_text(d->config->pki)))
+	if (d->certs == NULL || (d->certs->crl[0] == '\0' && !config_is_set(d->config->pki)))
 		return;
 	d->certs->timer = loop_timer_new(d->loop, on_look, d);
 	loop_timer_set(d->certs->timer, 0);

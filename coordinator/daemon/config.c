@@ -63,24 +63,25 @@ config_help(void)
 	field_struct_fini(&lockstepd_config_desc, &defaults);
 }
 
-static bool
-set_text(const char *s)
+bool
+config_is_set(const char *text)
 {
-	return s != NULL && s[0] != '\0';
+	return text != NULL && text[0] != '\0';
 }
 
 static enum ls_rc
 check_whole(const struct lockstepd_config *c, struct ls_err *err)
 {
-	if (!set_text(c->listen) && !set_text(c->socket))
+	if (!config_is_set(c->listen) && !config_is_set(c->socket))
 		return ls_err_set(err, LS_E_INVALID, "listen and socket are both empty: nobody could connect");
-	if (set_text(c->listen) && (!set_text(c->ca) || !set_text(c->cert) || !set_text(c->key)))
+	if (config_is_set(c->listen) && (!config_is_set(c->ca) || !config_is_set(c->cert) || !config_is_set(c->key)))
 		return ls_err_set(err, LS_E_INVALID, "listen needs ca, cert and key");
-	if (set_text(c->web_listen) && (!set_text(c->ca) || !set_text(c->cert) || !set_text(c->key)))
+	if (config_is_set(c->web_listen) &&
+	    (!config_is_set(c->ca) || !config_is_set(c->cert) || !config_is_set(c->key)))
 		return ls_err_set(err, LS_E_INVALID, "web_listen needs ca, cert and key");
-	if (set_text(c->web_cert) != set_text(c->web_key))
+	if (config_is_set(c->web_cert) != config_is_set(c->web_key))
 		return ls_err_set(err, LS_E_INVALID, "web_cert and web_key belong together");
-	if (!set_text(c->store))
+	if (!config_is_set(c->store))
 		return ls_err_set(err, LS_E_INVALID, "store is empty");
 	return LS_OK;
 }

@@ -4,6 +4,8 @@
 #ifndef LS_COORDINATOR_DAEMON_CONFIG_H
 #define LS_COORDINATOR_DAEMON_CONFIG_H
 
+#include <stdbool.h>
+
 #include "common/base/err.h"
 #include "common/base/field.h"
 #include "common/base/log.h"
@@ -19,6 +21,9 @@
 
 /* The descriptor that --ready-fd names, -1 without it. Errors: LS_E_INVALID. */
 enum ls_rc config_ready_fd(const struct conf_args *args, int *out, struct ls_err *err) LS_MUST_CHECK;
+
+/* Does a key have a text? NULL and "" both say that it has none. Pure. */
+bool config_is_set(const char *text);
 
 /* Prints the text of --help, from the tables. */
 void config_help(void);

@@ -34,7 +34,7 @@ struct request {
 static bool
 has_pki(const struct daemon *d)
 {
-	return d->config->pki != NULL && d->config->pki[0] != '\0';
+	return config_is_set(d->config->pki);
 }
 
 static const char no_pki[] = "lockstepd has no authority: set pki = DIR (of \"lockstep pki init\") in lockstepd.conf, "
@@ -246,7 +246,6 @@ operator_request(struct session *s, const char *node)
 		operator_done(s, DONE_REFUSED, why);
 		return NULL;
 	}
-	s->busy = true;
 	return request_new(s, node);
 }
 
@@ -257,8 +256,9 @@ enroll_on_node_add(struct session *s, void *body, struct ls_mono received, struc
 	struct request *r;
 
 	(void)received;
-	if (s->busy)
-		return ls_err_set(err, LS_E_PROTO, "one request at a time: the answer to the last one has not ended");
+	enum ls_rc rc = operator_begin(s, err);
+	if (rc != LS_OK)
+		return rc;
 	r = operator_request(s, m->node);
 	if (r == NULL)
 		return LS_OK;
@@ -302,8 +302,9 @@ enroll_on_node_remove(struct session *s, void *body, struct ls_mono received, st
 	struct request *r;
 
 	(void)received;
-	if (s->busy)
-		return ls_err_set(err, LS_E_PROTO, "one request at a time: the answer to the last one has not ended");
+	enum ls_rc rc = operator_begin(s, err);
+	if (rc != LS_OK)
+		return rc;
 	r = operator_request(s, m->node);
 	if (r != NULL)
 		submit(r, remove_work, remove_done);

@@ -106,24 +106,18 @@ on_unix(int fd, void *arg)
 	accept_on(arg, fd, NULL);
 }
 
-static bool
-set_text(const char *s)
-{
-	return s != NULL && s[0] != '\0';
-}
-
 static enum ls_rc
 open_listeners(struct daemon *d, struct ls_err *err)
 {
 	const struct lockstepd_config *c = d->config;
 	enum ls_rc rc = LS_OK;
 
-	if (set_text(c->listen)) {
+	if (config_is_set(c->listen)) {
 		rc = certs_open(d, err);
 		if (rc == LS_OK)
 			rc = listener_new(d->loop, c->listen, 0, on_tls, d, &d->tls_listener, err);
 	}
-	if (rc == LS_OK && set_text(c->socket)) {
+	if (rc == LS_OK && config_is_set(c->socket)) {
 		char *address = ls_asprintf("unix:%s", c->socket);
 
 		rc = listener_new(d->loop, address, SOCKET_MODE, on_unix, d, &d->unix_listener, err);

@@ -196,12 +196,6 @@ on_request(const struct http_request *r, void *arg)
 
 /* --- life -------------------------------------------------------------------------------------------------------------------- */
 
-static bool
-set_text(const char *s)
-{
-	return s != NULL && s[0] != '\0';
-}
-
 /* A port alone means loopback: who wants to be reached from elsewhere says so. */
 static char *
 listen_address(const char *text)
@@ -213,7 +207,7 @@ static enum ls_rc
 open_all(struct web *web, struct ls_err *err)
 {
 	const struct lockstepd_config *c = web->daemon->config;
-	bool own = set_text(c->web_cert);
+	bool own = config_is_set(c->web_cert);
 	const struct tls_files files = { .ca = c->ca,
 		.cert = own ? c->web_cert : c->cert,
 		.key = own ? c->web_key : c->key,
@@ -240,7 +234,7 @@ web_new(struct daemon *d, struct web **out, struct ls_err *err)
 	enum ls_rc rc;
 
 	*out = NULL;
-	if (!set_text(d->config->web_listen))
+	if (!config_is_set(d->config->web_listen))
 		return LS_OK;
 	web = ls_calloc(1, sizeof(*web));
 	web->daemon = d;
