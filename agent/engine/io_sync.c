@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/engine/calls.h"
 #include "agent/engine/io.h"
 #include "agent/engine/locks.h"
 #include "common/base/mem.h"
@@ -154,9 +155,9 @@ issue_call(struct io_job *job, struct io_flight *f)
 	ssize_t n;
 
 	if (f->op == OP_WRITE)
-		n = pwrite(job->fd, f->buffer + f->done, left, offset);
+		n = call_pwrite(job->fd, f->buffer + f->done, left, offset);
 	else
-		n = pread(job->fd, f->buffer + f->done, left, offset);
+		n = call_pread(job->fd, f->buffer + f->done, left, offset);
 	return n < 0 ? -errno : n;
 }
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "agent/engine/calls.h"
 #include "agent/engine/io.h"
 
 /* All of the record, short calls continued. Its length, 0 at the end of the file, or a negative errno. */
@@ -13,8 +14,8 @@ whole(struct io_job *job, struct io_flight *f, bool write)
 	for (uint32_t done = 0; done < f->record.length;) {
 		size_t left = f->record.length - done;
 		off_t offset = (off_t)(f->record.offset + done);
-		ssize_t n = write ? pwrite(job->fd, f->buffer + done, left, offset)
-				  : pread(job->fd, f->buffer + done, left, offset);
+		ssize_t n = write ? call_pwrite(job->fd, f->buffer + done, left, offset)
+				  : call_pread(job->fd, f->buffer + done, left, offset);
 		if (n == 0)
 			return 0;
 		if (n > 0)

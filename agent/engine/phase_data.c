@@ -97,8 +97,8 @@ make_slots(struct worker *w)
 		return false;
 	if (job->op == OP_WRITE) {
 		uint64_t records = w->data.place.length / longest + 1;
-		uint64_t wanted = LS_MIN(records, worker_data_budget(w) / slot);
-		slots = LS_MAX(slots, wanted / slots * slots);
+		uint64_t wanted = LS_MIN(records, (worker_data_budget(w) + slot - 1) / slot);
+		slots = round_up(LS_MAX(slots, wanted), slots);
 	}
 	job->slot_bytes = (size_t)slot;
 	job->slots = (unsigned)slots;

@@ -60,8 +60,10 @@ worker_data_budget(const struct worker *w)
 	uint64_t active = w->engine->active;
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	/* More than a compressor's window for each worker's file, as long as all of it is a small part of the memory. */
-	uint64_t wanted = LS_MAX(DATA_NODE_BYTES / active, LS_MIN(DATA_WINDOW_BYTES, memory / 32 / active));
+	uint64_t wanted = LS_MIN(DATA_WINDOW_BYTES, LS_MAX(DATA_NODE_BYTES, memory / 32) / active);
 
+	if (w->engine->spec.compress == 100) /* zeros but for the stamps: more of them are not better */
+		wanted = 0;
 	return LS_MAX(wanted, DATA_WORKER_BYTES);
 }
 

@@ -6,10 +6,13 @@ usage: tests/bench/speed.py [--rounds N] [--rows 1,2,...] [--shm DIR] [--disk DI
 Each round runs the bare loop (tests/bench/bare.c), lockstep (`lockstep run --local 1`: daemon, agent and runner over TLS, all accounting
 on) and fio one after the other; the order turns from round to round. Speed is operations from the first to the last, as each of them
 says; CPU is user and system time of the whole process tree (of lockstep with its daemons), less that of a run that does the same but for
-one record, per operation. Printed: medians, and the ratio to the bare loop of the same round as the geometric mean over the rounds with its
+one record, per operation. On a disk each of them works on a file that was laid out just before, as lockstep does: what the disk (or its
+host) still does with it hits all alike. Printed: medians, and the ratio to the bare loop of the same round as the geometric mean over the rounds with its
 95 % interval (t distribution of the logarithms). A bound holds where the interval reaches it.
 """
 import argparse
+import contextlib
+import glob
 import json
 import math
 import os
@@ -71,15 +74,23 @@ class Bare:
     def __init__(self, row, directory):
         self.row = row
         self.files = [os.path.join(directory, f"bare.{i}") for i in range(row.workers)]
+        self.lay_out()
+
+    def lay_out(self):
         for name in self.files:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name)
             with open(name, "wb") as f:
-                for _ in range(row.file_size // MIB):
+                for _ in range(self.row.file_size // MIB):
                     f.write(os.urandom(MIB))
                 f.flush()
                 os.fsync(f.fileno())
+                os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def run(self, operations):
         row = self.row
+        if row.direct:
+            self.lay_out()
         how = ("uring-" if row.depth > 1 else "p") + ("write" if row.write else "read")
         out, cpu = run([os.path.join(BUILD, "tests", "bench", "bare"), how, "random" if row.random else "sequential",
                         "direct" if row.direct else "buffered", str(row.record), str(row.file_size), str(operations), str(row.depth),
@@ -123,6 +134,8 @@ class Fio:
 
     def run(self, operations):
         row = self.row
+        for left in glob.glob(os.path.join(self.directory, "bench.*")) if row.direct else []:
+            os.unlink(left)
         rw = ("rand" if row.random else "") + ("write" if row.write else "read")
         engine = ["--ioengine=io_uring", f"--iodepth={row.depth}"] if row.depth > 1 else ["--ioengine=psync"]
         data = ["--zero_buffers"] if row.settings.get("compress") == 100 else ["--refill_buffers"] if row.write and row.record == MIB else []

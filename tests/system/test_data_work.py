@@ -183,10 +183,11 @@ def packed(path, *command):
     return len(out) / os.path.getsize(path)
 
 
-@pytest.mark.parametrize("compress,duplicate", [(0, 0), (50, 0), (0, 30), (75, 25)])
-def test_share_of_what_compresses_and_repeats(tmp_path, compress, duplicate):
+@pytest.mark.parametrize("compress,duplicate,record_size", [(0, 0, "1MiB"), (0, 0, "4KiB"), (0, 0, "2MiB"), (50, 0, "1MiB"),
+                                                            (0, 30, "1MiB"), (75, 25, "1MiB"), (100, 0, "1MiB")])
+def test_share_of_what_compresses_and_repeats(tmp_path, compress, duplicate, record_size):
     job = {"short_phases": True, "keep_files": True, "phases": [
-        {"kind": "write", "file_size": "32MiB", "record_size": "1MiB", "compress": compress, "duplicate": duplicate}]}
+        {"kind": "write", "file_size": "32MiB", "record_size": record_size, "compress": compress, "duplicate": duplicate}]}
     with Cluster(nodes=1) as cluster:
         cluster.start()
         out = cluster.run(job)
