@@ -83,10 +83,10 @@ round_up(uint64_t value, uint64_t to)
 
 /*
  * Slots for records. Reads need one for each operation in flight. Writes get as many as the part has records, within the
- * budget: a file is then not a repetition of a few buffers.
+ * budget: a file is then not a repetition of a few buffers. A record that is written again and again needs no variety.
  */
 static bool
-make_slots(struct worker *w)
+make_slots(struct worker *w, enum offsets_order order)
 {
 	struct io_job *job = &w->data.job;
 	uint64_t longest = LS_MIN(w->engine->spec.record_size, w->data.place.length);
@@ -96,7 +96,7 @@ make_slots(struct worker *w)
 	if (!check_memory(w, slots, slot))
 		return false;
 	if (job->op == OP_WRITE) {
-		uint64_t records = w->data.place.length / longest + 1;
+		uint64_t records = order == OFFSETS_FIXED ? 1 : w->data.place.length / longest + 1;
 		uint64_t wanted = LS_MIN(records, (worker_data_budget(w) + slot - 1) / slot);
 		slots = round_up(LS_MAX(slots, wanted), slots);
 	}
@@ -385,7 +385,7 @@ data_arm(struct worker *w, const struct data_traits *traits)
 	if (!layout_place(w) || !check_alignment(w))
 		return false;
 	set_source(w);
-	if (!set_checks(w, traits) || !make_slots(w))
+	if (!set_checks(w, traits) || !make_slots(w, traits->order))
 		return false;
 	snprintf(w->shm->file, sizeof(w->shm->file), "%s", null ? "(none)" : d->path);
 	if (!null && !open_files(w, traits))

@@ -1,14 +1,13 @@
 #!/usr/bin/python3
 """Do lockstep's figures agree with those of the tool that a phase is named after? On the same file system, in alternating rounds.
 
-usage: tests/bench/agree.py [--rounds N] [--volumes tmpfs,ext4] [--only bonnie,fio,crystaldiskmark] [--seconds S]
+usage: tests/bench/agree.py [--rounds N] [--volumes tmpfs,ext4] [--only bonnie,iozone,fio,crystaldiskmark] [--seconds S]
 
-One agent against bonnie++ 2.00 (preset bonnie, same sizes) and fio (reads and writes, the rows of CrystalDiskMark, which only runs on
+One agent against bonnie++ 2.00 (preset bonnie, same sizes), iozone's thirteen tests where an iozone is installed, and fio (reads and writes, the rows of CrystalDiskMark, which only runs on
 Windows: fio issues the same operations). ext4 is a fresh one in a loop file (root). Printed are medians, the tool's own spread (largest
 minus smallest of its rounds, of its median) and the difference of the medians; "!" marks one that is larger than the spread of either
 and than 5 %. Beside them stands the CPU time, user and system, per unit of the rate (KiB or MiB, seek or file), which tells more on a
-busy machine: the same calls cost the same however long they wait. iozone is neither in Debian nor free to be built into it: its phases are compared by their system calls only
-(tests/system/test_iozone_calls.py).
+busy machine: the same calls cost the same however long they wait. Debian has no iozone in its main part: its source compiles with `make linux-AMD64`.
 """
 import argparse
 import contextlib
@@ -117,6 +116,32 @@ def bonnie_ours(volume, cluster, _):
     return found
 
 
+# --- iozone ------------------------------------------------------------------------------------------------------------------
+
+IOZONE_FILE, IOZONE_RECORD = 512 * MIB, 64 * KIB
+
+
+def iozone_kinds():
+    """Our phases in the order of iozone's columns, which is that of its tests."""
+    kinds = []
+    for phase in preset("iozone-auto")["phases"]:
+        kinds += [phase["kind"]] if phase["kind"] not in kinds else []
+    return kinds
+
+
+def iozone_tool(_, folder, __):
+    out = subprocess.run(["iozone", "-s", str(IOZONE_FILE // KIB), "-r", str(IOZONE_RECORD // KIB), "-f", f"{folder}/iozone.tmp",
+                          *[word for test in range(8) for word in ("-i", str(test))]], capture_output=True, text=True, check=True).stdout
+    row = next(line.split() for line in out.splitlines() if line.split()[:2] == [str(IOZONE_FILE // KIB), str(IOZONE_RECORD // KIB)])
+    return {kind: (float(rate), None) for kind, rate in zip(iozone_kinds(), row[2:])}
+
+
+def iozone_ours(_, cluster, __):
+    phases = [{"kind": kind, "file_size": IOZONE_FILE, "record_size": IOZONE_RECORD} for kind in iozone_kinds()]
+    results = run_job(cluster, {"short_phases": True, "phases": phases})
+    return {p["kind"]: (p["aggregate"]["last_done"]["bytes_per_s"] / KIB, cpu_us(p, p["aggregate"]["bytes"] / KIB)) for p in results["phases"]}
+
+
 # --- fio ---------------------------------------------------------------------------------------------------------------------
 
 FILE = 256 * MIB
@@ -171,6 +196,7 @@ def fio_ours(rows):
 
 
 TOOLS = {"bonnie": ("bonnie++", bonnie_tool, bonnie_ours, "KiB/s, seeks and files/s"),
+         "iozone": ("iozone", iozone_tool, iozone_ours, "KiB/s"),
          "fio": ("fio", fio_tool(fio_rows), fio_ours(fio_rows), "MiB/s"),
          "crystaldiskmark": ("fio", fio_tool(crystaldiskmark_rows), fio_ours(crystaldiskmark_rows), "MiB/s, rows of CrystalDiskMark")}
 
