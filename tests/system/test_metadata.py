@@ -145,17 +145,19 @@ def test_what_a_volume_cannot_do_is_said(tmp_path, kind, call, error, text):
 
 
 @needs_strace
-@pytest.mark.parametrize("kind,call", [("mkdir", "mkdirat"), ("rename", "renameat"), ("chmod", "fchmodat"), ("symlink", "symlinkat"), ("link", "linkat")])
-def test_eio_in_the_middle_names_the_object(tmp_path, kind, call):
+@pytest.mark.parametrize("errno_name", ["EIO", "ENOSPC"])
+@pytest.mark.parametrize("kind,call", [("mkdir", "mkdirat"), ("rename", "renameat"), ("chmod", "fchmodat"), ("symlink", "symlinkat"),
+                                       ("link", "linkat"), ("setxattr", "lsetxattr")])
+def test_an_error_in_the_middle_names_the_object(tmp_path, kind, call, errno_name):
     """The 20th such call of the worker fails: the phase ends there, says which object, and nothing is left."""
-    with Cluster(nodes=1, wrap={"node1": strace(str(tmp_path / "t"), "-e", f"inject={call}:error=EIO:when=20")}) as cluster:
+    with Cluster(nodes=1, wrap={"node1": strace(str(tmp_path / "t"), "-e", f"inject={call}:error={errno_name}:when=20")}) as cluster:
         cluster.start()
         status, results, done = cluster.run({"workers": 1, "reserve_percent": 0, "phases": [{"kind": kind, "files": FILES}]})
         assert status == 1
         node = results["phases"][0]["nodes"][0]
         assert node["state"] == "failed" and 10 < node["ops"] < 20
         error, = node["error_list"]
-        assert error["errno_name"] == "EIO" and re.search(r"n0/\w\.0/[0-9a-f]{8}$", error["path"]), error
+        assert error["errno_name"] == errno_name and re.search(r"n0/\w\.0/[0-9a-f]{8}$", error["path"]), error
         assert int(error["path"][-8:], 16) == node["ops"], "the object after those that were done"
         assert cluster.files() == []
 
