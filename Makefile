@@ -74,11 +74,12 @@ EXT_agent/engine := -luring -laio
 EXT_coordinator/daemon/store := -lsqlite3
 external = $(foreach f,$(1),$(EXT_$(f)))
 
-PROGRAMS := lockstep lockstepd lockstep-agent lockstep-runner
+PROGRAMS := lockstep lockstepd lockstep-agent lockstep-runner lockstep-helper
 MAIN_lockstep := coordinator/cli
 MAIN_lockstepd := coordinator/daemon
 MAIN_lockstep-agent := agent/daemon
 MAIN_lockstep-runner := agent/runner
+MAIN_lockstep-helper := agent/helper
 
 .PHONY: all
 all: $(PROGRAMS:%=$(BUILD)/bin/%) schemas completion
@@ -109,7 +110,7 @@ $(BUILD)/build-id: FORCE
 $(BUILD)/obj/common/base/version.o: $(BUILD)/build-id
 $(BUILD)/obj/common/base/version.o: private CPPFLAGS += -DLOCKSTEP_VERSION='"$(VERSION)"' -DLOCKSTEP_BUILD='"$(BUILD_ID)"'
 
-$(BUILD)/obj/agent/daemon/config.o $(BUILD)/obj/agent/daemon/enroll.o $(BUILD)/obj/coordinator/daemon/config.o $(BUILD)/obj/coordinator/cli/client.o \
+$(BUILD)/obj/agent/daemon/config.o $(BUILD)/obj/agent/helper/config.o $(BUILD)/obj/agent/daemon/enroll.o $(BUILD)/obj/coordinator/daemon/config.o $(BUILD)/obj/coordinator/cli/client.o \
 $(BUILD)/obj/coordinator/cli/local.o: private CPPFLAGS += \
 	-DLS_SYSCONFDIR='"$(SYSCONFDIR)"' -DLS_LIBEXECDIR='"$(LIBEXECDIR)"'
 
@@ -211,7 +212,7 @@ clang: ## clang build in build-clang
 # With the plain driver (runs files once) by default; FUZZER=1 CC=clang links libFuzzer instead.
 
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_FOLDERS := coordinator/import proto/codec proto/model common/conf common/net common/pki common/stat common/base
+FUZZ_FOLDERS := coordinator/import agent/helper proto/codec proto/model common/conf common/net common/pki common/stat common/base
 FUZZ_DRIVER = $(if $(FUZZER),,$(BUILD)/obj/tests/fuzz/driver.o)
 .PHONY: fuzz
 fuzz: $(FUZZ_TARGETS) ## fuzz targets in $(BUILD)/fuzz
@@ -311,21 +312,23 @@ install: all ## into DESTDIR and PREFIX; SYSCONFDIR, LIBEXECDIR, UNITDIR and oth
 	    $(patsubst %,$(DESTDIR)$(DOCDIR)/%/examples,lockstep lockstepd lockstep-agent)
 	install -m 0755 $(BUILD)/bin/lockstep $(DESTDIR)$(BINDIR)/
 	install -m 0755 $(BUILD)/bin/lockstepd $(BUILD)/bin/lockstep-agent $(DESTDIR)$(SBINDIR)/
-	install -m 0755 $(BUILD)/bin/lockstep-runner $(DESTDIR)$(LIBEXECDIR)/
+	install -m 0755 $(BUILD)/bin/lockstep-runner $(BUILD)/bin/lockstep-helper $(DESTDIR)$(LIBEXECDIR)/
 	install -m 0644 proto/schema/*.json $(DESTDIR)$(DATADIR)/lockstep/schema/
 	install -m 0644 proto/presets/*.json $(DESTDIR)$(DATADIR)/lockstep/presets/
 	install -m 0644 README.md ARCHITECTURE.md LICENSE deploy/doc/*.md $(DESTDIR)$(DOCDIR)/lockstep/
 	install -m 0644 deploy/examples/*.json deploy/examples/*.fio $(DESTDIR)$(DOCDIR)/lockstep/examples/
 	for of in lockstepd lockstep-agent; do \
 	    install -m 0644 deploy/systemd/drop-in/$$of-*.conf $(DESTDIR)$(DOCDIR)/$$of/examples/; done
+	install -m 0644 deploy/systemd/drop-in/lockstep-helper-*.conf $(DESTDIR)$(DOCDIR)/lockstep-agent/examples/
 	for unit in deploy/systemd/*.service.in; do \
-	    sed -e 's|@SBINDIR@|$(SBINDIR)|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g' $$unit \
+	    sed -e 's|@SBINDIR@|$(SBINDIR)|g; s|@SYSCONFDIR@|$(SYSCONFDIR)|g; s|@LIBEXECDIR@|$(LIBEXECDIR)|g' $$unit \
 	        > $(DESTDIR)$(UNITDIR)/$$(basename $$unit .in); done
+	install -m 0644 deploy/systemd/*.socket $(DESTDIR)$(UNITDIR)/
 	install -m 0644 deploy/sysusers/*.conf $(DESTDIR)$(SYSUSERSDIR)/
 	install -m 0644 deploy/firewalld/lockstep.xml $(DESTDIR)$(FIREWALLDDIR)/
 	install -m 0644 $(BUILD)/completion/lockstep.bash $(DESTDIR)$(BASHDIR)/lockstep
 	install -m 0644 $(BUILD)/completion/lockstep.zsh $(DESTDIR)$(ZSHDIR)/_lockstep
-	for conf in lockstepd.conf agent.conf; do \
+	for conf in lockstepd.conf agent.conf helper.conf; do \
 	    test -e $(DESTDIR)$(SYSCONFDIR)/lockstep/$$conf || \
 	    install -m 0644 deploy/examples/$$conf $(DESTDIR)$(SYSCONFDIR)/lockstep/; done
 	for page in deploy/man/*.[1578]; do n=$${page##*.}; \

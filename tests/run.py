@@ -93,7 +93,7 @@ def fuzz(count, folder):
 
 
 # Their measurements would be blurred by, or would see, what another test does on this machine: one after the other, at the end.
-ALONE = ("test_barrier", "test_barrier_faults", "test_steady", "test_faultmatrix", "test_faults", "test_namespaces", "test_soak", "test_web")
+ALONE = ("test_barrier", "test_barrier_faults", "test_caches", "test_helper", "test_steady", "test_faultmatrix", "test_faults", "test_namespaces", "test_soak", "test_web")
 SIDE_BY_SIDE = 2  # most tests wait more than they work
 
 

@@ -18,6 +18,7 @@
 #include "agent/daemon/tools.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/base/pathname.h"
 #include "common/base/version.h"
 
 #define QUIT_LIMIT_NS  (4900 * NS_PER_MS) /* SIGTERM to exit: within 5 s */
@@ -278,7 +279,7 @@ agent_begin_run(struct agent *agent, struct msg *assign, struct ls_err *err)
 	if (sweep_has(agent->sweep, body->run))
 		return ls_err_set(err, LS_E_REFUSED,
 		    "the agent was restarted in this run, or its runner hangs; its files are being removed");
-	if (body->job.path && allow_lies_below(body->job.path, agent->config->spool))
+	if (body->job.path && pathname_lies_below(body->job.path, agent->config->spool))
 		return ls_err_set(err, LS_E_REFUSED, "%s: the agent's spool (%s) lies below it", body->job.path,
 		    agent->config->spool);
 	enum ls_rc rc = limits_check(agent->config, body, limits_minute_now(), err);

@@ -2,47 +2,17 @@
 
 #include <string.h>
 
-const char *
-allow_path_fault(const char *path)
-{
-	if (!path || path[0] != '/')
-		return "the path is not absolute";
-
-	for (const char *p = path; *p;) {
-		p++; /* a slash */
-		size_t n = strcspn(p, "/");
-		if (n == 0 && *p)
-			return "the path has an empty component (//)";
-		if ((n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
-			return "the path has a component . or ..";
-		p += n;
-	}
-	return NULL;
-}
-
-static size_t
-length_without_slash(const char *path)
-{
-	size_t n = strlen(path);
-	return n > 0 && path[n - 1] == '/' ? n - 1 : n;
-}
-
-bool
-allow_lies_below(const char *dir, const char *path)
-{
-	size_t n = length_without_slash(dir);
-	return strncmp(dir, path, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
+#include "common/base/pathname.h"
 
 enum ls_rc
 allow_check(char *const *allow, size_t count, const char *path, struct ls_err *err)
 {
-	const char *fault = allow_path_fault(path);
+	const char *fault = pathname_fault(path);
 	if (fault)
 		return ls_err_set(err, LS_E_REFUSED, "%s: %s", path ? path : "(no path)", fault);
 
 	for (size_t i = 0; i < count; i++)
-		if (!allow_path_fault(allow[i]) && allow_lies_below(allow[i], path))
+		if (!pathname_fault(allow[i]) && pathname_lies_below(allow[i], path))
 			return LS_OK;
 
 	if (count == 0)

@@ -5,16 +5,9 @@
 #ifndef LS_AGENT_DAEMON_ALLOW_H
 #define LS_AGENT_DAEMON_ALLOW_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/base/err.h"
-
-/* What is wrong with the form of a path (absolute, no ".", ".." or empty component), or NULL. Static text. Pure. */
-const char *allow_path_fault(const char *path);
-
-/* Is path the directory itself or something below it, at a component's boundary? Both are well-formed. Pure. */
-bool allow_lies_below(const char *dir, const char *path);
 
 /*
  * May a run work in path? It must be an entry of the list or lie below one, at a component's boundary. A trailing slash

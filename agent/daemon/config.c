@@ -12,6 +12,7 @@
 #include "agent/daemon/limits.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/base/pathname.h"
 #include "common/base/program.h"
 #include "common/conf/conf_args.h"
 #include "common/net/addr.h"
@@ -85,7 +86,7 @@ agent_config_check(const struct agent_config *config, struct ls_err *err)
 		return ls_err_set(err, LS_E_INVALID, "spool: must be a directory");
 
 	for (size_t i = 0; i < config->raw_devices_count; i++) {
-		const char *why = allow_path_fault(config->raw_devices[i]);
+		const char *why = pathname_fault(config->raw_devices[i]);
 		if (why)
 			return ls_err_set(err, LS_E_INVALID, "raw_devices: %s: %s", config->raw_devices[i], why);
 	}
@@ -101,7 +102,7 @@ agent_config_check(const struct agent_config *config, struct ls_err *err)
 			    err, LS_E_INVALID, "%s: %s: must be an absolute path", tools[i].key, tools[i].path);
 
 	for (size_t i = 0; i < config->allow_count; i++) {
-		const char *why = allow_path_fault(config->allow[i]);
+		const char *why = pathname_fault(config->allow[i]);
 		if (why)
 			return ls_err_set(err, LS_E_INVALID, "allow: %s: %s", config->allow[i], why);
 	}

@@ -18,6 +18,7 @@
 #include "agent/daemon/doctor_int.h"
 #include "agent/daemon/facts.h"
 #include "agent/daemon/pidfile.h"
+#include "common/base/pathname.h"
 #include "common/base/units.h"
 #include "common/pki/identity.h"
 
@@ -79,7 +80,7 @@ is_on_a_mount(const char *dir)
 
 	while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL)
 		found = sscanf(line, "%*s %*s %*s %*s %4095s", mount) == 1 && strcmp(mount, "/") != 0 &&
-		    allow_lies_below(mount, dir);
+		    pathname_lies_below(mount, dir);
 	if (f != NULL)
 		(void)fclose(f);
 	return found;
@@ -94,7 +95,7 @@ check_allow(struct doctor *d)
 		doctor_say(d, FINDING_WARNING, "allow", "name a directory on the volume: allow = /mnt/volume/bench",
 		    "no directory is allowed: this node refuses every run");
 	for (size_t i = 0; i < c->allow_count; i++) {
-		const char *fault = allow_path_fault(c->allow[i]);
+		const char *fault = pathname_fault(c->allow[i]);
 
 		if (fault != NULL)
 			doctor_say(d, FINDING_FAILED, "allow", "write it in full, as in allow = /mnt/volume/bench",

@@ -12,6 +12,7 @@
 #include "agent/daemon/allow.h"
 #include "agent/daemon/config.h"
 #include "common/base/mem.h"
+#include "common/base/pathname.h"
 #include "common/base/version.h"
 #include "common/net/addr.h"
 #include "common/net/conn.h"
@@ -335,7 +336,7 @@ parse(int argc, char **argv, struct enroll *e)
 	optind = 1;
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
 	while ((c = getopt_long(argc, argv, "a:s:c:u:h", options, NULL)) != -1) {
-		const char *fault = c == 'a' ? allow_path_fault(optarg) : NULL;
+		const char *fault = c == 'a' ? pathname_fault(optarg) : NULL;
 
 		if (c == 'h' || c == '?')
 			return c == 'h' ? usage(stdout) : usage(stderr);

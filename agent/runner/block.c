@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/runner/host.h"
-#include "agent/runner/sysfs.h"
+#include "common/base/sysfs.h"
 #include "common/base/mem.h"
 
 /* Devices below a volume that are looked at; LVM over multipath over four paths has six. */

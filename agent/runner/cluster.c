@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "agent/runner/host.h"
-#include "agent/runner/sysfs.h"
+#include "common/base/sysfs.h"
 #include "common/base/mem.h"
 
 #define CLUSTERS_MAX 8

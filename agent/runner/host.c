@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
-#include "agent/runner/sysfs.h"
+#include "common/base/sysfs.h"
 #include "common/base/mem.h"
 #include "common/base/sink.h"
 

@@ -13,7 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "agent/runner/mountinfo.h"
+#include "common/base/mountinfo.h"
 #include "common/base/mem.h"
 #include "common/base/sink.h"
 

@@ -3,7 +3,7 @@
 
   deploy/man/generate.py BUILD [--check]
 
-Writes deploy/man/{lockstepd.conf.5,lockstep-agent.conf.5,lockstep-protocol.7} from what BUILD's daemons say of their keys and from
+Writes deploy/man/{lockstepd.conf.5,lockstep-agent.conf.5,lockstep-helper.conf.5,lockstep-protocol.7} from what BUILD's daemons say of their keys and from
 proto/schema/messages.schema.json. With --check nothing is written: exit status 1 when a page is not what it would become.
 """
 import json
@@ -148,6 +148,10 @@ def pages(build):
             "agent.conf", "LOCKSTEP-AGENT.CONF", os.path.join(build, "bin", "lockstep-agent"), "--print-config", "agent", "lockstep-agent",
             [("/etc/lockstep/agent.conf", "The file."), ("/etc/lockstep/agent.conf.d/50-enrolled.conf", "What lockstep-agent enroll has written.")],
             ["lockstep 1", "lockstepd.conf 5", "lockstep-agent 8"]),
+        "lockstep-helper.conf.5": conf_page(
+            "helper.conf", "LOCKSTEP-HELPER.CONF", os.path.join(build, "bin", "lockstep-helper"), "--print-config", "helper", "lockstep-helper, which runs as root",
+            [("/etc/lockstep/helper.conf", "The file; it, its directory and the drop-ins must be root's and writable by nobody else.")],
+            ["lockstep-agent.conf 5", "lockstep-agent 8", "lockstep-helper 8"]),
         "lockstep-protocol.7": protocol_page(schema),
     }
 

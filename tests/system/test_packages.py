@@ -17,7 +17,7 @@ from cluster import BUILD, program
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 DEBIAN = os.path.join(ROOT, "deploy", "debian")
 PACKAGES = ("lockstep", "lockstepd", "lockstep-agent")
-EXPOSURE_MAX = {"lockstepd": 2.5, "lockstep-agent": 2.5}
+EXPOSURE_MAX = {"lockstepd": 2.5, "lockstep-agent": 2.5, "lockstep-helper@": 2.5}
 
 # The spec's macros as Debian's folders, so that both lists can be compared.
 MACROS = {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/runner/mountinfo.h"
+#include "common/base/mountinfo.h"
 
 struct mount_case {
 	const char *name, *text;
@@ -116,12 +116,36 @@ test_a_cut_line_gives_a_whole_entry_or_none(void **state)
 	}
 }
 
+static void
+test_find_by_mount_point(void **state)
+{
+	static const char text[] = EXT4 "30 27 8:1 / /mnt rw shared:1 - ext4 /dev/a rw\n"
+					"31 27 8:2 / /mnt/b\\040c rw master:3 - ocfs2 /dev/b rw\n"
+					"32 30 8:3 / /mnt ro - xfs /dev/c rw\n";
+	struct mount_entry entry = { 0 };
+
+	(void)state;
+	assert_int_equal(0, mountinfo_find_point(text, sizeof(text) - 1, "/mn", &entry));
+	assert_int_equal(0, mountinfo_find_point(text, sizeof(text) - 1, "/mnt/", &entry));
+	assert_null(entry.source);
+	/* the last one covers the first */
+	assert_int_equal(2, mountinfo_find_point(text, sizeof(text) - 1, "/mnt", &entry));
+	assert_string_equal("/dev/c", entry.source);
+	assert_false(entry.slave);
+	mount_entry_fini(&entry);
+	assert_int_equal(1, mountinfo_find_point(text, sizeof(text) - 1, "/mnt/b c", &entry));
+	assert_string_equal("ocfs2", entry.fs_type);
+	assert_true(entry.slave);
+	mount_entry_fini(&entry);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_mount_of_an_id_is_found),
 		cmocka_unit_test(test_a_cut_line_gives_a_whole_entry_or_none),
+		cmocka_unit_test(test_find_by_mount_point),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,8 +2,8 @@
  * Short texts and names out of /sys and /proc. Paths are relative to a root, "" on a node and a directory of files in a test, and begin
  * with a slash. What cannot be read is left out: kernels differ, and so do rights.
  */
-#ifndef LS_AGENT_RUNNER_SYSFS_H
-#define LS_AGENT_RUNNER_SYSFS_H
+#ifndef LS_COMMON_BASE_SYSFS_H
+#define LS_COMMON_BASE_SYSFS_H
 
 #include <stdbool.h>
 #include <stddef.h>

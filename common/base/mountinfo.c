@@ -1,4 +1,4 @@
-#include "agent/runner/mountinfo.h"
+#include "common/base/mountinfo.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -97,13 +97,13 @@ unescape(struct span s)
 
 /* 36 35 98:0 /root /mount/point rw,noatime [optional fields] - ext4 /dev/sda1 rw,errors=continue */
 static bool
-parse_line(struct span line, int mount_id, struct mount_entry *out)
+parse_line(struct span line, struct mount_entry *out)
 {
 	struct span id, parent, device, root, point, options, word, type, source;
 	struct span super = { "", 0 };
 	unsigned number;
 
-	if (!next_word(&line, &id) || !span_number(id, &number) || (int)number != mount_id)
+	if (!next_word(&line, &id) || !span_number(id, &number))
 		return false;
 	if (!next_word(&line, &parent) || !next_word(&line, &device) || !next_word(&line, &root) ||
 	    !next_word(&line, &point) || !next_word(&line, &options))
@@ -113,6 +113,7 @@ parse_line(struct span line, int mount_id, struct mount_entry *out)
 	do {
 		if (!next_word(&line, &word))
 			return false;
+		out->slave |= word.len > 7 && memcmp(word.at, "master:", 7) == 0;
 	} while (word.len != 1 || *word.at != '-');
 	if (!next_word(&line, &type))
 		return false;
@@ -123,7 +124,7 @@ parse_line(struct span line, int mount_id, struct mount_entry *out)
 		return false;
 	(void)next_word(&line, &super);
 
-	out->id = mount_id;
+	out->id = (int)number;
 	out->mount_point = unescape(point);
 	out->options = unescape(options);
 	out->fs_type = unescape(type);
@@ -132,26 +133,60 @@ parse_line(struct span line, int mount_id, struct mount_entry *out)
 	return true;
 }
 
+static bool
+next_line(struct span *text, struct span *line)
+{
+	if (text->len == 0)
+		return false;
+
+	const char *end = memchr(text->at, '\n', text->len);
+
+	line->at = text->at;
+	line->len = end != NULL ? (size_t)(end - text->at) : text->len;
+	text->at += line->len + (end != NULL);
+	text->len -= line->len + (end != NULL);
+	return true;
+}
+
 enum ls_rc
 mountinfo_find(const char *text, size_t len, int mount_id, struct mount_entry *out, struct ls_err *err)
 {
-	struct span rest = { text, len };
+	struct span rest = { text, len }, line;
 
-	while (rest.len > 0) {
-		const char *end = memchr(rest.at, '\n', rest.len);
-		struct span line = { rest.at, end != NULL ? (size_t)(end - rest.at) : rest.len };
+	while (next_line(&rest, &line)) {
 		struct mount_entry entry = { 0 };
 
-		if (parse_line(line, mount_id, &entry)) {
+		if (!parse_line(line, &entry))
+			continue;
+		if (entry.id == mount_id) {
 			*out = entry;
 			return LS_OK;
 		}
-		if (end == NULL)
-			break;
-		rest.len -= line.len + 1;
-		rest.at += line.len + 1;
+		mount_entry_fini(&entry);
 	}
 	return ls_err_set(err, LS_E_NOTFOUND, "mount %d is not in mountinfo", mount_id);
+}
+
+size_t
+mountinfo_find_point(const char *text, size_t len, const char *mount_point, struct mount_entry *out)
+{
+	struct span rest = { text, len }, line;
+	size_t found = 0;
+
+	while (next_line(&rest, &line)) {
+		struct mount_entry entry = { 0 };
+
+		if (!parse_line(line, &entry))
+			continue;
+		if (strcmp(entry.mount_point, mount_point) != 0) {
+			mount_entry_fini(&entry);
+			continue;
+		}
+		if (found++ > 0)
+			mount_entry_fini(out);
+		*out = entry;
+	}
+	return found;
 }
 
 /* Is word one of the comma-separated options? */

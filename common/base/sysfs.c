@@ -1,4 +1,4 @@
-#include "agent/runner/sysfs.h"
+#include "common/base/sysfs.h"
 
 #include <dirent.h>
 #include <errno.h>
