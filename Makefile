@@ -61,7 +61,7 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 # external libraries by the folder that is their one door
 EXT_common/stat := -lm
 EXT_common/conf := -linih
-EXT_common/net := -levent_core -lssl -lcrypto
+EXT_common/net := -levent_extra -levent_openssl -levent_core -lssl -lcrypto
 EXT_common/pki := -lssl -lcrypto
 EXT_common/svc := -lsystemd
 EXT_proto/model := -lm

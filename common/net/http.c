@@ -1,105 +1,198 @@
 #include "common/net/http.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <event2/buffer.h>
-#include <event2/event.h>
+#include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
+#include <openssl/err.h>
 
 #include "common/base/log.h"
 #include "common/base/mem.h"
-#include "common/base/sink.h"
+#include "common/net/http_linger_int.h"
 #include "common/net/listen.h"
 #include "common/net/sockaddr_int.h"
-#include "common/net/transport_int.h"
+#include "common/net/tls_int.h"
 
-#define LINGER_NS (2 * NS_PER_S)
+#define BACKLOG     128
+#define WINDOW_NS   (200 * NS_PER_MS) /* HTTP_ACCEPTS_MAX is kept to in pieces of this length */
+#define WINDOW_MOST (HTTP_ACCEPTS_MAX / 5)
+#define CHUNK_BYTES (64U << 10) /* of an answer, given to libevent in one turn of the loop */
+#define INPUT_MAX   (64U << 10) /* bytes that are read ahead while an answer is under way */
+#define PATH_CHARS  "/._-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 enum stage {
-	STAGE_SHAKING = 0, /* TLS */
-	STAGE_READING,     /* a head */
-	STAGE_WAITING,     /* for the answer */
+	STAGE_QUIET = 0, /* handshake, between requests, or half way through a head */
+	STAGE_WAITING,   /* for the answer */
 	STAGE_WRITING,
-	STAGE_LINGERING, /* the last answer is sent: what still comes is thrown away, or the socket would be reset and the answer lost */
-	STAGE_CLOSED, /* waits for the end of the turn */
 };
 
+/* One for each connection of evhttp, which tells of them only once a request has come: it lives as long as their TLS object. */
 struct http_conn {
 	struct http_server *server;
 	struct http_conn *next, *prev; /* the oldest first */
-	struct transport transport;
-	struct event *on_read, *on_write;
+	struct bufferevent *bev;
+	SSL *ssl;
+	struct evhttp_connection *evcon; /* NULL before the first request, and once it is freed */
 	struct loop_timer *timer;
-	struct evbuffer *in, *out;
 	enum stage stage;
-	uint64_t number; /* of the request that is under way */
-	struct http_head head;
+	bool cut;     /* its socket is shut; libevent lets go of it at its next event */
+	bool reading; /* a head has begun */
+	bool closing; /* the answer under way is the last one */
+	bool known;   /* peer and address are */
 	struct identity peer;
 	char address[SOCKADDR_TEXT_BYTES];
-	size_t left_at_check; /* bytes of the answer when its reading was looked at last */
+	uint64_t number;                /* of the request that is under way */
+	struct evhttp_request *request; /* evhttp's; NULL: none is under way, or evhttp answers by itself */
+	char *body;
+	size_t len, given; /* of the body; bytes that libevent has got */
+	uint64_t written_at_check;
 };
 
 struct http_server {
 	struct loop *loop;
 	struct tls_ctx *tls;
-	struct listener *listener;
+	struct evhttp *http;
+	struct evconnlistener *listener; /* evhttp's */
+	char address[SOCKADDR_TEXT_BYTES];
+	int ex_index; /* of TLS objects: where their connection stands */
 	http_fn fn;
 	void *arg;
 	struct http_conn *first, *last;
-	size_t count, pending; /* pending: bytes of answers */
+	size_t count;   /* connections that are not cut */
+	size_t pending; /* bytes of bodies that libevent has not got yet */
 	uint64_t numbers;
-	struct ls_mono second; /* of which accepted is the count */
-	size_t accepted;
+	struct loop_timer *window;
+	size_t accepted; /* in the present window */
+	bool pausing;    /* until its end */
+	struct http_lingering *lingering;
 	struct log_budget refusals;
 };
 
-/* --- life -------------------------------------------------------------------------------------------------------------- */
+/* --- how many ------------------------------------------------------------------------------------------------------------ */
 
-static void
-free_conn(void *arg)
+static struct http_conn *
+oldest_quiet(const struct http_server *s)
 {
-	struct http_conn *c = arg;
+	for (struct http_conn *c = s->first; c != NULL; c = c->next)
+		if (c->stage == STAGE_QUIET && !c->cut)
+			return c;
+	return NULL;
+}
 
-	loop_timer_free(c->timer);
-	if (c->on_read != NULL)
-		event_free(c->on_read);
-	if (c->on_write != NULL)
-		event_free(c->on_write);
-	transport_fini(&c->transport);
-	if (c->in != NULL)
-		evbuffer_free(c->in);
-	if (c->out != NULL)
-		evbuffer_free(c->out);
-	free(c);
+/* New ones are taken while there is room or somebody silent makes it; those whose answer is under way stay. The others wait in the kernel. */
+static void
+regulate(struct http_server *s)
+{
+	if (!s->pausing && (s->count < HTTP_CONNECTIONS_MAX || oldest_quiet(s) != NULL))
+		evconnlistener_enable(s->listener);
+	else
+		evconnlistener_disable(s->listener);
 }
 
 static void
-unlink_conn(struct http_conn *c)
+on_window_end(void *arg)
+{
+	struct http_server *s = arg;
+
+	s->accepted = 0;
+	s->pausing = false;
+	regulate(s);
+}
+
+/* accept(2) failed, most likely for want of descriptors: the socket stays readable, and the loop would spin. */
+static void
+on_accept_error(struct evconnlistener *listener, void *arg)
+{
+	struct http_server *s = arg;
+
+	(void)listener;
+	s->pausing = true;
+	loop_timer_set(s->window, WINDOW_NS);
+	regulate(s);
+}
+
+/* libevent sees the end of the stream, or that nothing can be written, and frees its connection. */
+static void
+cut(struct http_conn *c)
+{
+	if (c->cut)
+		return;
+	c->cut = true;
+	c->server->count--;
+	loop_timer_cancel(c->timer);
+	shutdown(bufferevent_getfd(c->bev), SHUT_RDWR);
+}
+
+/* --- life ------------------------------------------------------------------------------------------------------------------ */
+
+static void
+drop_body(struct http_conn *c)
+{
+	c->server->pending -= c->len - c->given;
+	free(c->body);
+	c->body = NULL;
+	c->len = c->given = 0;
+}
+
+static void
+free_conn(struct http_conn *c)
 {
 	struct http_server *s = c->server;
 
 	*(c->prev != NULL ? &c->prev->next : &s->first) = c->next;
 	*(c->next != NULL ? &c->next->prev : &s->last) = c->prev;
-	s->count--;
-	s->pending -= evbuffer_get_length(c->out);
+	s->count -= !c->cut;
+	drop_body(c);
+	loop_timer_free(c->timer);
+	free(c);
 }
 
+/* OpenSSL frees a TLS object: any of the program, ours have something at our index. */
 static void
-close_conn(struct http_conn *c)
+on_ssl_free(void *parent, void *at_index, CRYPTO_EX_DATA *data, int index, long number, void *arg)
 {
-	if (c->stage == STAGE_CLOSED)
+	struct http_server *s = arg;
+
+	(void)parent;
+	(void)data;
+	(void)index;
+	(void)number;
+	if (at_index == NULL)
 		return;
-	unlink_conn(c);
-	c->stage = STAGE_CLOSED;
-	event_del(c->on_read);
-	event_del(c->on_write);
-	loop_timer_cancel(c->timer);
-	transport_close(&c->transport);
-	loop_defer(c->server->loop, free_conn, c);
+	free_conn(at_index);
+	regulate(s);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------------ */
+/* evhttp is about to free its connection. A request that has not been answered to its end is ours then, others are freed with it. */
+static void
+on_close(struct evhttp_connection *evcon, void *arg)
+{
+	struct http_conn *c = arg;
+
+	(void)evcon;
+	c->evcon = NULL;
+	if (c->request != NULL && evhttp_request_get_connection(c->request) == NULL)
+		evhttp_request_free(c->request);
+	c->request = NULL;
+	drop_body(c);
+	cut(c);
+}
+
+/* --- answers ----------------------------------------------------------------------------------------------------------------- */
 
 static const char *
 reason_of(int status)
@@ -121,67 +214,139 @@ reason_of(int status)
 		return "Content Too Large";
 	case 414:
 		return "URI Too Long";
-	case 431:
-		return "Request Header Fields Too Large";
 	case 503:
 		return "Service Unavailable";
-	case 505:
-		return "HTTP Version Not Supported";
 	default:
 		return "Internal Server Error";
 	}
 }
 
 static void
-write_head(struct http_conn *c, const struct http_answer *a)
+add_fields(struct http_conn *c, const struct http_answer *a)
 {
-	evbuffer_add_printf(c->out, "HTTP/1.1 %d %s\r\nContent-Length: %zu\r\nConnection: %s\r\n", a->status,
-	    reason_of(a->status), a->len, c->head.keep_alive ? "keep-alive" : "close");
+	struct evkeyvalq *fields = evhttp_request_get_output_headers(c->request);
+	char length[24];
+	const struct http_field always[] = {
+		{ "Content-Length", length },
+		{ "Cache-Control", a->cache != NULL ? a->cache : "no-store" },
+		{ "Content-Security-Policy",
+		    a->policy != NULL ? a->policy : "default-src 'none'; frame-ancestors 'none'" },
+		{ "X-Content-Type-Options", "nosniff" },
+		{ "X-Frame-Options", "DENY" },
+		{ "Referrer-Policy", "no-referrer" },
+		{ "Cross-Origin-Resource-Policy", "same-origin" },
+		{ "Cross-Origin-Opener-Policy", "same-origin" },
+	};
+
+	snprintf(length, sizeof(length), "%zu", a->len);
+	for (size_t i = 0; i < ARRAY_LEN(always); i++)
+		evhttp_add_header(fields, always[i].name, always[i].value);
 	if (a->type != NULL)
-		evbuffer_add_printf(c->out, "Content-Type: %s\r\n", a->type);
-	evbuffer_add_printf(c->out,
-	    "Cache-Control: %s\r\nContent-Security-Policy: %s\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: "
-	    "DENY\r\n"
-	    "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
-	    "Cross-Origin-Opener-Policy: same-origin\r\n%s\r\n",
-	    a->cache != NULL ? a->cache : "no-store",
-	    a->policy != NULL ? a->policy : "default-src 'none'; frame-ancestors 'none'",
-	    a->more != NULL ? a->more : "");
+		evhttp_add_header(fields, "Content-Type", a->type);
+	if (c->closing)
+		evhttp_add_header(fields, "Connection", "close");
+	for (const struct http_field *f = a->more; f != NULL && f->name != NULL; f++)
+		evhttp_add_header(fields, f->name, f->value);
+}
+
+static void give_more(struct evhttp_connection *evcon, void *arg);
+
+/*
+ * The next piece of the body, copied: libevent may hold it longer than we hold the body. Piece by piece, as it writes all that it has in
+ * one turn of the loop when the peer is fast.
+ */
+static void
+give(struct http_conn *c)
+{
+	size_t n = LS_MIN(c->len - c->given, (size_t)CHUNK_BYTES);
+	struct evbuffer *piece = n > 0 ? evbuffer_new() : NULL;
+	bool last = c->given + n == c->len;
+
+	if (n > 0 && (piece == NULL || evbuffer_add(piece, c->body + c->given, n) != 0)) {
+		if (piece != NULL)
+			evbuffer_free(piece);
+		cut(c);
+		return;
+	}
+	c->given += n;
+	c->server->pending -= n;
+	if (piece != NULL) {
+		evhttp_send_reply_chunk_with_cb(c->request, piece, last ? NULL : give_more, c);
+		evbuffer_free(piece);
+	}
+	if (last)
+		evhttp_send_reply_end(c->request);
+}
+
+/* The piece before is in the kernel. */
+static void
+give_more(struct evhttp_connection *evcon, void *arg)
+{
+	struct http_conn *c = arg;
+
+	(void)evcon;
+	if (c->request != NULL)
+		give(c);
+}
+
+/* The whole answer is in the kernel; if it was the last one, evhttp frees its connection next. */
+static void
+on_complete(struct evhttp_request *request, void *arg)
+{
+	struct http_conn *c = arg;
+
+	(void)request;
+	c->request = NULL;
+	drop_body(c);
+	if (c->cut)
+		return;
+	c->stage = STAGE_QUIET;
+	c->reading = evbuffer_get_length(bufferevent_get_input(c->bev)) > 0;
+	loop_timer_set(c->timer, c->closing ? HTTP_LINGER_NS : c->reading ? HTTP_HEAD_NS : HTTP_IDLE_NS);
+	regulate(c->server);
+}
+
+static uint64_t
+written(const struct http_conn *c)
+{
+	return BIO_number_written(SSL_get_wbio(c->ssl));
 }
 
 static void
-free_body(const void *data, size_t len, void *arg)
+begin_writing(struct http_conn *c)
 {
-	(void)data;
-	(void)len;
-	free(arg);
+	c->stage = STAGE_WRITING;
+	c->written_at_check = written(c);
+	if (!c->cut)
+		loop_timer_set(c->timer, HTTP_DRAIN_NS);
 }
 
-/* The body is taken over and, unlike the head, not copied. */
+/* Takes the body over. */
 static void
 begin_answer(struct http_conn *c, struct http_answer *a)
 {
-	size_t before = evbuffer_get_length(c->out);
-
-	write_head(c, a);
-	if (!c->head.head_only && a->len > 0 &&
-	    evbuffer_add_reference(c->out, a->body, a->len, free_body, a->body) == 0)
-		a->body = NULL;
-	free(a->body);
+	add_fields(c, a);
+	if (evhttp_request_get_command(c->request) == EVHTTP_REQ_GET) {
+		c->body = a->body;
+		c->len = a->len;
+		c->server->pending += a->len;
+	} else {
+		free(a->body);
+	}
 	a->body = NULL;
-	c->server->pending += evbuffer_get_length(c->out) - before;
-	c->stage = STAGE_WRITING;
-	c->left_at_check = evbuffer_get_length(c->out);
-	loop_timer_set(c->timer, HTTP_DRAIN_NS);
-	event_add(c->on_write, NULL); /* the caller may stand anywhere: the loop goes on from here */
+	begin_writing(c);
+	evhttp_request_set_on_complete_cb(c->request, on_complete, c);
+	evhttp_send_reply_start(c->request, a->status, reason_of(a->status));
+	give(c);
 }
 
 static void
 refuse(struct http_conn *c, int status)
 {
-	struct http_answer a = { .status = status, .more = status == 405 ? "Allow: GET, HEAD\r\n" : NULL };
+	static const struct http_field allow[] = { { "Allow", "GET, HEAD" }, { NULL, NULL } };
+	struct http_answer a = { .status = status, .more = status == 405 ? allow : NULL };
 
-	c->head.keep_alive = false;
+	c->closing = true;
 	begin_answer(c, &a);
 }
 
@@ -189,7 +354,7 @@ static struct http_conn *
 find(const struct http_server *s, uint64_t number)
 {
 	for (struct http_conn *c = s->first; c != NULL; c = c->next)
-		if (c->stage == STAGE_WAITING && c->number == number)
+		if (c->request != NULL && c->number == number)
 			return c;
 	return NULL;
 }
@@ -197,6 +362,7 @@ find(const struct http_server *s, uint64_t number)
 void
 http_answer(struct http_server *s, uint64_t number, struct http_answer *answer)
 {
+	static const struct http_field later[] = { { "Retry-After", "10" }, { NULL, NULL } };
 	struct http_conn *c = find(s, number);
 
 	if (c == NULL) {
@@ -205,242 +371,250 @@ http_answer(struct http_server *s, uint64_t number, struct http_answer *answer)
 	}
 	if (s->pending + answer->len > HTTP_PENDING_MAX) {
 		free(answer->body);
-		*answer = (struct http_answer){ .status = 503, .more = "Retry-After: 10\r\n" };
+		*answer = (struct http_answer){ .status = 503, .more = later };
 	}
 	begin_answer(c, answer);
 }
 
-/* --- input --------------------------------------------------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------------------------------------------ */
 
-static void
-dispatch(struct http_conn *c)
+/* No percent signs: nothing that is served has a name that needs them, and what cannot be written cannot be misread. */
+static int
+take_path(const char *uri, char *out, size_t len)
+{
+	size_t n = strcspn(uri, "?");
+
+	if (n >= len)
+		return 414;
+	memcpy(out, uri, n);
+	out[n] = '\0';
+	if (out[0] != '/' || strspn(out, PATH_CHARS) != n || strstr(out, "..") != NULL || strstr(out, "//") != NULL)
+		return 400;
+	return 0;
+}
+
+/* What is asked of a field may be there once, and nothing may announce a body. Sets the rest of out; returns 0 or a status. */
+static int
+take_fields(struct http_conn *c, struct http_request *out)
+{
+	struct evkeyval *field;
+	unsigned hosts = 0, authorizations = 0;
+
+	out->authorization = "";
+	TAILQ_FOREACH(field, evhttp_request_get_input_headers(c->request), next)
+	{
+		if (strcasecmp(field->key, "transfer-encoding") == 0 ||
+		    (strcasecmp(field->key, "content-length") == 0 && strcmp(field->value, "0") != 0))
+			return 413;
+		if (strcasecmp(field->key, "connection") == 0 && strcasecmp(field->value, "close") == 0)
+			c->closing = true;
+		hosts += strcasecmp(field->key, "host") == 0;
+		if (strcasecmp(field->key, "authorization") != 0)
+			continue;
+		authorizations++;
+		out->authorization = field->value;
+	}
+	return hosts == 1 && authorizations <= 1 ? 0 : 400;
+}
+
+static bool
+learn_peer(struct http_conn *c)
 {
 	struct http_server *s = c->server;
-	const struct http_request request = {
-		.number = c->number = ++s->numbers,
-		.head = &c->head,
-		.peer = &c->peer,
-		.address = c->address,
-	};
-
-	c->stage = STAGE_WAITING;
-	event_del(c->on_read); /* what comes next waits in the socket */
-	loop_timer_cancel(c->timer);
-	s->fn(&request, s->arg);
-}
-
-static void
-read_heads(struct http_conn *c)
-{
-	size_t len = LS_MIN(evbuffer_get_length(c->in), (size_t)HTTP_HEAD_MAX + 1);
-	const char *text = len > 0 ? (const char *)evbuffer_pullup(c->in, (ev_ssize_t)len) : NULL;
-	size_t end = text != NULL ? http_head_end(text, len) : 0;
-	int status;
-
-	if (end == 0 && len <= HTTP_HEAD_MAX)
-		return;
-	status = end == 0 ? 431 : http_head_parse(text, end, &c->head);
-	evbuffer_drain(c->in, end == 0 ? len : end);
-	if (status != 0)
-		refuse(c, status);
-	else
-		dispatch(c);
-}
-
-/* Returns false when the connection is gone. */
-static bool
-shake(struct http_conn *c)
-{
 	struct ls_err err = { 0 };
 	char why[256];
-	enum io_rc rc = transport_handshake(&c->transport, &err);
 
-	if (rc == IO_AGAIN)
+	if (c->known)
 		return true;
-	if (rc == IO_OK && transport_peer(&c->transport, &c->peer, &err) == LS_OK) {
-		c->stage = STAGE_READING;
-		return true;
-	}
-	if (log_budget_take(&c->server->refusals, ls_mono_now()))
+	sockaddr_peer(bufferevent_getfd(c->bev), c->address, sizeof(c->address));
+	c->known = tls_ctx_check_peer(s->tls, c->ssl, &c->peer, &err) == LS_OK;
+	if (!c->known && log_budget_take(&s->refusals, ls_mono_now()))
 		ls_log(LS_LOG_INFO, "web client not let in", "peer=%s why=%s", c->address,
 		    ls_log_escape(err.text, why, sizeof(why)));
-	close_conn(c);
-	return false;
+	return c->known;
 }
 
-static void
-take_input(struct http_conn *c)
+/* Method, path and fields. Returns 0 or the status to refuse with. */
+static int
+judge(struct http_conn *c, struct http_request *out, char *path, size_t len)
 {
-	while (c->stage == STAGE_READING) {
-		struct ls_err err = { 0 };
-		bool fresh = evbuffer_get_length(c->in) == 0;
-		enum io_rc rc = transport_read(&c->transport, c->in, &err);
+	enum evhttp_cmd_type method = evhttp_request_get_command(c->request);
+	int status;
 
-		if (rc == IO_AGAIN)
-			return;
-		if (rc != IO_OK) {
-			close_conn(c);
-			return;
-		}
-		if (fresh) /* one deadline for the whole head, however its bytes come */
-			loop_timer_set(c->timer, HTTP_HEAD_NS);
-		read_heads(c);
-	}
+	if (method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD)
+		return 405;
+	status = take_fields(c, out);
+	return status != 0 ? status : take_path(evhttp_request_get_uri(c->request), path, len);
 }
 
-/* --- output -------------------------------------------------------------------------------------------------------------- */
-
+/* evhttp has read a request. It reads no further until that is answered, so that the client can go without being noticed. */
 static void
-answer_sent(struct http_conn *c)
+on_request(struct evhttp_request *request, void *arg)
 {
-	event_del(c->on_write);
-	if (!c->head.keep_alive) {
-		transport_shutdown(&c->transport);
-		c->stage = STAGE_LINGERING;
-		event_add(c->on_read, NULL);
-		loop_timer_set(c->timer, LINGER_NS);
+	struct http_server *s = arg;
+	struct evhttp_connection *evcon = evhttp_request_get_connection(request);
+	SSL *ssl = bufferevent_openssl_get_ssl(evhttp_connection_get_bufferevent(evcon));
+	struct http_conn *c = ssl != NULL ? SSL_get_ex_data(ssl, s->ex_index) : NULL;
+	char path[256];
+	struct http_request r = { .path = path };
+	int status;
+
+	if (c == NULL) { /* see on_accept: never without TLS */
+		evhttp_connection_free(evcon);
 		return;
 	}
-	c->stage = STAGE_READING;
-	event_add(c->on_read, NULL);
-	loop_timer_set(c->timer, evbuffer_get_length(c->in) > 0 ? HTTP_HEAD_NS : HTTP_IDLE_NS);
-	read_heads(c);
-	if (c->stage == STAGE_READING && transport_has_pending(&c->transport))
-		take_input(c);
-}
-
-static void
-give_output(struct http_conn *c)
-{
-	size_t before = evbuffer_get_length(c->out);
-	struct ls_err err = { 0 };
-	enum io_rc rc = transport_write(&c->transport, c->out, &err);
-
-	c->server->pending -= before - evbuffer_get_length(c->out);
-	if (rc == IO_OK)
-		answer_sent(c);
-	else if (rc == IO_AGAIN)
-		event_add(c->on_write, NULL);
-	else
-		close_conn(c);
-}
-
-/* What the connection's stage can do now. Bounded: an answer is written once a turn. */
-static void
-on_ready(struct http_conn *c)
-{
-	if (c->stage == STAGE_SHAKING && !shake(c))
-		return;
-	if (c->stage == STAGE_SHAKING) {
-		if (transport_wants_write(&c->transport))
-			event_add(c->on_write, NULL);
-		else
-			event_del(c->on_write);
+	c->evcon = evcon;
+	evhttp_connection_set_closecb(evcon, on_close, c);
+	if (c->cut) {
+		evhttp_connection_free(evcon);
 		return;
 	}
-	if (c->stage == STAGE_LINGERING) {
-		enum io_rc rc = transport_discard(&c->transport);
-
-		if (rc != IO_OK && rc != IO_AGAIN)
-			close_conn(c);
+	c->request = request;
+	c->number = r.number = ++s->numbers;
+	c->stage = STAGE_WAITING;
+	c->reading = false;
+	loop_timer_cancel(c->timer);
+	regulate(s);
+	status = learn_peer(c) ? judge(c, &r, path, sizeof(path)) : 403;
+	if (status != 0) {
+		refuse(c, status);
 		return;
 	}
-	if (c->stage == STAGE_READING)
-		take_input(c);
-	if (c->stage == STAGE_WRITING)
-		give_output(c);
+	r.peer = &c->peer;
+	r.address = c->address;
+	s->fn(&r, s->arg);
 }
 
+/* --- what libevent does with a connection ----------------------------------------------------------------------------------------- */
+
+/* One deadline for the whole head, however its bytes come. */
 static void
-on_event(evutil_socket_t fd, short what, void *arg)
+on_input(struct evbuffer *in, const struct evbuffer_cb_info *info, void *arg)
 {
-	(void)fd;
-	(void)what;
-	on_ready(arg);
+	struct http_conn *c = arg;
+
+	(void)in;
+	if (info->n_added == 0 || c->stage != STAGE_QUIET || c->reading)
+		return;
+	c->reading = true;
+	loop_timer_set(c->timer, HTTP_HEAD_NS);
+}
+
+/* evhttp answers by itself what it cannot read, and closes then. A last answer that has left is waited for. */
+static void
+on_output(struct evbuffer *out, const struct evbuffer_cb_info *info, void *arg)
+{
+	struct http_conn *c = arg;
+
+	if (info->n_added > 0 && c->stage == STAGE_QUIET) {
+		c->closing = true;
+		begin_writing(c);
+	}
+	if (info->n_deleted == 0 || evbuffer_get_length(out) > 0 || !c->closing || c->stage != STAGE_WRITING ||
+	    c->given < c->len)
+		return;
+	SSL_shutdown(c->ssl);
+	ERR_clear_error();
+	http_linger(c->server->lingering, bufferevent_getfd(c->bev));
 }
 
 static void
 on_timer(void *arg)
 {
 	struct http_conn *c = arg;
-	size_t left = evbuffer_get_length(c->out);
+	uint64_t now = written(c);
 
-	if (c->stage == STAGE_WRITING && (left == 0 || left + HTTP_DRAIN_BYTES <= c->left_at_check)) {
-		c->left_at_check = left;
+	if (c->stage == STAGE_WRITING && now >= c->written_at_check + HTTP_DRAIN_BYTES) {
+		c->written_at_check = now;
 		loop_timer_set(c->timer, HTTP_DRAIN_NS);
 		return;
 	}
-	close_conn(c);
+	cut(c);
 }
 
-/* --- accepting ------------------------------------------------------------------------------------------------------------ */
-
-/* The one that has been silent longest makes room; those whose answer is under way stay. */
-static bool
-make_room(struct http_server *s)
-{
-	if (s->count < HTTP_CONNECTIONS_MAX)
-		return true;
-	for (struct http_conn *c = s->first; c != NULL; c = c->next)
-		if (c->stage != STAGE_WAITING && c->stage != STAGE_WRITING) {
-			close_conn(c);
-			return true;
-		}
-	return false;
-}
-
-static bool
-may_accept(struct http_server *s)
-{
-	struct ls_mono now = ls_mono_now();
-
-	if (now.ns - s->second.ns >= NS_PER_S) {
-		s->second = now;
-		s->accepted = 0;
-	}
-	return s->accepted++ < HTTP_ACCEPTS_MAX && make_room(s);
-}
-
+/* The handshake ended without a connection: says why, as libevent does not. */
 static void
-add_conn(struct http_server *s, struct http_conn *c)
+on_handshake(const SSL *ssl, int where, int ret)
 {
+	struct http_conn *c = SSL_get_app_data(ssl);
+	struct ls_err err = { 0 };
+	char address[SOCKADDR_TEXT_BYTES], why[256];
+
+	if (where != SSL_CB_ACCEPT_EXIT || ret > 0 || SSL_want_read(ssl) || SSL_want_write(ssl) ||
+	    !log_budget_take(&c->server->refusals, ls_mono_now()))
+		return;
+	tls_error(c->ssl, ret, errno, &err);
+	ls_log(LS_LOG_INFO, "web client not let in", "peer=%s why=%s",
+	    sockaddr_peer(bufferevent_getfd(c->bev), address, sizeof(address)),
+	    ls_log_escape(err.text, why, sizeof(why)));
+}
+
+/* evhttp has accepted a connection and asks what to read and write it with. NULL makes it do without TLS: on_request refuses those. */
+static struct bufferevent *
+on_accept(struct event_base *base, void *arg)
+{
+	struct http_server *s = arg;
+	SSL *ssl = tls_ctx_new_ssl(s->tls);
+	struct bufferevent *bev = NULL;
+	struct http_conn *c;
+
+	if (s->accepted++ == 0)
+		loop_timer_set(s->window, WINDOW_NS);
+	s->pausing |= s->accepted >= WINDOW_MOST;
+	regulate(s);
+	if (ssl == NULL)
+		return NULL;
+	SSL_clear_mode(
+	    ssl, SSL_MODE_ENABLE_PARTIAL_WRITE); /* libevent 2.1 goes on with the next piece after a partial write */
+	bev = bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
+	if (bev == NULL)
+		return NULL;
+	if (s->count >= HTTP_CONNECTIONS_MAX && oldest_quiet(s) != NULL)
+		cut(oldest_quiet(s));
+	c = ls_calloc(1, sizeof(*c));
+	c->server = s;
+	c->bev = bev;
+	c->ssl = ssl;
+	c->timer = loop_timer_new(s->loop, on_timer, c);
 	c->prev = s->last;
 	*(s->last != NULL ? &s->last->next : &s->first) = c;
 	s->last = c;
 	s->count++;
+	SSL_set_ex_data(ssl, s->ex_index, c);
+	SSL_set_app_data(ssl, c);
+	SSL_set_info_callback(ssl, on_handshake);
+	evbuffer_add_cb(bufferevent_get_input(bev), on_input, c);
+	evbuffer_add_cb(bufferevent_get_output(bev), on_output, c);
+	bufferevent_setwatermark(bev, EV_READ, 0, INPUT_MAX);
+	loop_timer_set(c->timer, HTTP_HEAD_NS);
+	regulate(s);
+	return bev;
 }
 
-static void
-on_accept(int fd, void *arg)
-{
-	struct http_server *s = arg;
-	struct event_base *base = loop_event_base(s->loop);
-	struct http_conn *c;
-	struct ls_err err = { 0 };
+/* --- the server --------------------------------------------------------------------------------------------------------------------- */
 
-	if (!may_accept(s)) {
+static enum ls_rc
+start_listening(struct http_server *s, const char *address, struct ls_err *err)
+{
+	const int on = 1;
+	int fd = -1;
+	enum ls_rc rc = listen_socket(address, BACKLOG, s->address, sizeof(s->address), &fd, err);
+
+	if (rc != LS_OK)
+		return rc;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* connections inherit it */
+	s->listener = evconnlistener_new(
+	    loop_event_base(s->loop), NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+	if (s->listener == NULL) {
 		close(fd);
-		return;
+		return ls_err_set(err, LS_E_SYS, "listening on %s: libevent refuses", address);
 	}
-	c = ls_calloc(1, sizeof(*c));
-	c->server = s;
-	sockaddr_peer(fd, c->address, sizeof(c->address));
-	if (transport_init(&c->transport, fd, s->tls, &err) != LS_OK) { /* has closed it */
-		free(c);
-		return;
+	if (evhttp_bind_listener(s->http, s->listener) == NULL) {
+		evconnlistener_free(s->listener);
+		return ls_err_set(err, LS_E_SYS, "listening on %s: libevent refuses", address);
 	}
-	c->in = evbuffer_new();
-	c->out = evbuffer_new();
-	c->on_read = event_new(base, fd, EV_READ | EV_PERSIST, on_event, c);
-	c->on_write = event_new(base, fd, EV_WRITE | EV_PERSIST, on_event, c);
-	c->timer = loop_timer_new(s->loop, on_timer, c);
-	if (c->in == NULL || c->out == NULL || c->on_read == NULL || c->on_write == NULL ||
-	    event_add(c->on_read, NULL) != 0) {
-		free_conn(c);
-		return;
-	}
-	add_conn(s, c);
-	loop_timer_set(c->timer, HTTP_HEAD_NS);
+	evconnlistener_set_error_cb(s->listener, on_accept_error);
+	return LS_OK;
 }
 
 enum ls_rc
@@ -454,13 +628,44 @@ http_server_new(struct loop *loop, const char *address, struct tls_ctx *tls, htt
 	s->tls = tls;
 	s->fn = fn;
 	s->arg = arg;
-	rc = listener_new(loop, address, 0, on_accept, s, &s->listener, err);
+	s->window = loop_timer_new(loop, on_window_end, s);
+	s->lingering = http_lingering_new(loop);
+	s->ex_index = SSL_get_ex_new_index(0, s, NULL, NULL, on_ssl_free);
+	s->http = evhttp_new(loop_event_base(loop));
+	if (s->http == NULL || s->ex_index < 0) {
+		rc = ls_err_set(err, LS_E_NOMEM, "out of memory for the web server");
+	} else {
+		/*
+		 * All methods, as we answer them with what is allowed. No timeout of evhttp's: it begins anew with each byte, and counts
+		 * the silence of a client that only reads.
+		 */
+		evhttp_set_allowed_methods(s->http, UINT16_MAX);
+		evhttp_set_max_headers_size(s->http, HTTP_HEAD_MAX);
+		evhttp_set_max_body_size(s->http, 0);
+		evhttp_set_default_content_type(s->http, NULL);
+		evhttp_set_bevcb(s->http, on_accept, s);
+		evhttp_set_gencb(s->http, on_request, s);
+		rc = start_listening(s, address, err);
+	}
 	if (rc != LS_OK) {
-		free(s);
+		http_server_free(s);
 		return rc;
 	}
 	*out = s;
 	return LS_OK;
+}
+
+/* libevent frees its connections later, in the loop: they must not know us any more. */
+static void
+forget(struct http_conn *c)
+{
+	evbuffer_remove_cb(bufferevent_get_input(c->bev), on_input, c);
+	evbuffer_remove_cb(bufferevent_get_output(c->bev), on_output, c);
+	SSL_set_info_callback(c->ssl, NULL);
+	SSL_set_ex_data(c->ssl, c->server->ex_index, NULL);
+	if (c->evcon != NULL)
+		evhttp_connection_set_closecb(c->evcon, NULL, NULL);
+	free_conn(c);
 }
 
 void
@@ -468,25 +673,27 @@ http_server_free(struct http_server *s)
 {
 	if (s == NULL)
 		return;
-	listener_free(s->listener);
-	while (s->first != NULL) {
-		struct http_conn *c = s->first;
-
-		unlink_conn(c);
-		free_conn(c);
-	}
+	while (s->first != NULL)
+		forget(s->first);
+	if (s->http != NULL)
+		evhttp_free(s->http); /* and the listener */
+	if (s->ex_index >= 0)
+		CRYPTO_free_ex_index(CRYPTO_EX_INDEX_SSL, s->ex_index);
+	http_lingering_free(s->lingering);
+	loop_timer_free(s->window);
 	free(s);
 }
 
 void
 http_server_drop_clients(struct http_server *s)
 {
-	while (s->first != NULL)
-		close_conn(s->first);
+	for (struct http_conn *c = s->first; c != NULL; c = c->next)
+		cut(c);
+	regulate(s);
 }
 
 const char *
 http_server_address(const struct http_server *s)
 {
-	return listener_address(s->listener);
+	return s->address;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -231,6 +232,29 @@ listener_release(void *arg)
 
 	free(l->path);
 	free(l);
+}
+
+enum ls_rc
+listen_socket(const char *address, int backlog, char *text, size_t len, int *fd, struct ls_err *err)
+{
+	struct listener l = { .fd = -1 };
+	struct addr addr;
+	enum ls_rc rc = addr_parse(address, LOCKSTEP_PORT, &addr, err);
+
+	if (rc == LS_OK && addr.is_unix)
+		rc = ls_err_set(err, LS_E_INVALID, "listening on %s: a TCP address is needed", address);
+	if (rc == LS_OK)
+		rc = bind_address(&l, address, &addr, 0, err);
+	if (rc == LS_OK && listen(l.fd, backlog) != 0)
+		rc = ls_err_sys(err, errno, "listening on %s", address);
+	if (rc != LS_OK) {
+		if (l.fd >= 0)
+			close(l.fd);
+		return rc;
+	}
+	snprintf(text, len, "%s", l.address);
+	*fd = l.fd;
+	return LS_OK;
 }
 
 enum ls_rc

@@ -26,6 +26,13 @@ enum ls_rc listener_new(struct loop *loop, const char *address, mode_t unix_mode
 /* Removes a Unix socket's file. Also from within fn. NULL-safe. */
 void listener_free(struct listener *l);
 
+/*
+ * Only the socket, for who accepts by himself (http.c): bound to a TCP address as above, listening, non-blocking and close-on-exec, the
+ * caller's. text (len bytes, 320 are enough for all) becomes the address in fact. Errors: as listener_new.
+ */
+enum ls_rc listen_socket(
+    const char *address, int backlog, char *text, size_t len, int *fd, struct ls_err *err) LS_MUST_CHECK;
+
 /* The address in fact, with the port taken: "127.0.0.1:40123". Borrowed. */
 const char *listener_address(const struct listener *l);
 

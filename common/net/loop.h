@@ -1,6 +1,6 @@
 /*
  * The event loop of a daemon: timers on CLOCK_MONOTONIC, descriptors, signals, deferred work, and one thread beside it for
- * slow work (disk). The one door to event2, together with conn.c and listen.c. One thread owns a loop; only loop_offload's
+ * slow work (disk). The one door to event2, together with conn.c, listen.c and http.c. One thread owns a loop; only loop_offload's
  * work function runs elsewhere.
  */
 #ifndef LS_COMMON_NET_LOOP_H
@@ -63,7 +63,7 @@ void offload_free(struct offload *off);
 /* Name and version of the library that is in use, as it says itself: "libevent 2.1.12-stable". Static text. */
 const char *loop_library(void);
 
-/* For conn.c and listen.c alone. */
+/* For conn.c, listen.c and http.c alone. */
 struct event_base;
 struct event_base *loop_event_base(struct loop *loop);
 

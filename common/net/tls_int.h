@@ -1,5 +1,5 @@
 /*
- * What transport.c and conn.c need of the TLS contexts.
+ * What transport.c, conn.c and http.c need of the TLS contexts.
  */
 #ifndef LS_COMMON_NET_TLS_INT_H
 #define LS_COMMON_NET_TLS_INT_H

@@ -21,7 +21,7 @@
 
 #define SOCKET_MODE     0660
 #define SESSIONS_EXTRA  256 /* connections beyond nodes and operators: those that have not said hello yet */
-#define DESCRIPTORS_OWN (64 + HTTP_CONNECTIONS_MAX) /* store, logs, listeners, the loop; the web pages */
+#define DESCRIPTORS_OWN (64 + 2 * HTTP_CONNECTIONS_MAX) /* store, logs, listeners, the loop; the web pages */
 
 void
 daemon_write(struct daemon *d, loop_fn work, loop_fn done, void *arg)

@@ -18,7 +18,7 @@
 /* --- what is asked for ------------------------------------------------------------------------------------------------------ */
 
 static void
-answer_text(struct web *web, uint64_t number, int status, const char *more, const char *text)
+answer_text(struct web *web, uint64_t number, int status, const struct http_field *more, const char *text)
 {
 	struct http_answer a = { .status = status, .type = "text/plain; charset=utf-8", .more = more };
 
@@ -161,7 +161,11 @@ answer_allowed(struct web *web, uint64_t number, const char *path)
 
 /* --- who asks ---------------------------------------------------------------------------------------------------------------- */
 
-#define LOGIN "WWW-Authenticate: Basic realm=\"lockstep\", charset=\"UTF-8\"\r\nWWW-Authenticate: Bearer\r\n"
+static const struct http_field login[] = {
+	{ "WWW-Authenticate", "Basic realm=\"lockstep\", charset=\"UTF-8\"" },
+	{ "WWW-Authenticate", "Bearer" },
+	{ NULL, NULL },
+};
 
 static void
 log_refusal(struct web *web, const struct http_request *r, const char *why)
@@ -176,16 +180,16 @@ on_request(const struct http_request *r, void *arg)
 {
 	struct web *web = arg;
 
-	switch (web_access_of(&web->tokens, r->peer, r->head->authorization)) {
+	switch (web_access_of(&web->tokens, r->peer, r->authorization)) {
 	case WEB_ALLOWED:
-		answer_allowed(web, r->number, r->head->path);
+		answer_allowed(web, r->number, r->path);
 		return;
 	case WEB_UNKNOWN: /* browsers ask without it first: nothing to log */
-		answer_text(web, r->number, 401, LOGIN, "an operator's certificate or a token is needed");
+		answer_text(web, r->number, 401, login, "an operator's certificate or a token is needed");
 		return;
 	case WEB_WRONG_TOKEN:
 		log_refusal(web, r, "wrong token");
-		answer_text(web, r->number, 401, LOGIN, "the token is wrong");
+		answer_text(web, r->number, 401, login, "the token is wrong");
 		return;
 	case WEB_WRONG_ROLE:
 		log_refusal(web, r, "role");

@@ -156,7 +156,8 @@ page_done(void *arg)
 void
 web_answer_later(struct web *web, uint64_t number, const char *what, bool as_page)
 {
-	struct http_answer busy = { .status = 503, .more = "Retry-After: 5\r\n" };
+	static const struct http_field soon[] = { { "Retry-After", "5" }, { NULL, NULL } };
+	struct http_answer busy = { .status = 503, .more = soon };
 	struct page_job *job;
 
 	if (offload_pending(web->thread) >= PENDING_MAX) {
