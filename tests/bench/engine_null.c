@@ -1,7 +1,8 @@
 /*
  * What the engine itself costs per operation: the null back end does everything but the I/O. Prints nanoseconds per operation
  * for some kinds, the median of several runs, and what a reading of the clock costs.
- * usage: engine_null [millions of operations]
+ * usage: engine_null [MILLIONS-OF-OPERATIONS [KIND [null|sync]]]
+ * With a kind it does one run of that alone: what instructions.py counts.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -13,6 +14,14 @@
 #include "agent/engine/engine.h"
 
 #define RUNS 9
+
+struct bench {
+	struct engine *engine;
+	struct shm_map *map;
+	uint64_t ops;
+	enum phase_engine io;
+	int runs;
+};
 
 struct bench_case {
 	const char *name;
@@ -69,35 +78,55 @@ run_once(struct engine *e, struct shm_map *map, const struct phase *spec, struct
 }
 
 static bool
-run_case(struct engine *e, struct shm_map *map, const struct bench_case *c, uint64_t ops, struct ls_err *err)
+run_case(const struct bench *b, const struct bench_case *c, struct ls_err *err)
 {
 	double ns[RUNS];
 	struct phase spec;
 
 	field_struct_init(&phase_desc, &spec);
 	spec.kind = (int)c->kind;
-	spec.engine = ENGINE_NULL;
+	spec.engine = (int)b->io;
 	spec.record_size = c->record;
-	spec.file_size = 1ULL << 30;
-	spec.amount = ops * c->record;
-	for (int i = 0; i < RUNS; i++) {
-		ns[i] = run_once(e, map, &spec, err);
+	spec.file_size = b->io == ENGINE_NULL ? 1ULL << 30 : 64ULL << 20;
+	spec.amount = b->ops * c->record;
+	for (int i = 0; i < b->runs; i++) {
+		ns[i] = run_once(b->engine, b->map, &spec, err);
 		if (ns[i] < 0)
 			return false;
 	}
-	qsort(ns, RUNS, sizeof(ns[0]), compare);
-	printf("%-14s %6.1f ns per operation (median of %d; %.1f to %.1f)\n", c->name, ns[RUNS / 2], RUNS, ns[0],
-	    ns[RUNS - 1]);
+	qsort(ns, (size_t)b->runs, sizeof(ns[0]), compare);
+	printf("%-14s %6.1f ns per operation (median of %d; %.1f to %.1f)\n", c->name, ns[b->runs / 2], b->runs, ns[0],
+	    ns[b->runs - 1]);
 	return true;
+}
+
+static bool
+run_cases(const struct bench *b, const char *only, struct ls_err *err)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		if (only != NULL && strcmp(only, cases[i].name) != 0)
+			continue;
+		found = true;
+		if (!run_case(b, &cases[i], err))
+			return false;
+	}
+	if (!found)
+		(void)ls_err_set(err, LS_E_INVALID, "no such kind: %s", only);
+	return found;
 }
 
 int
 main(int argc, char **argv)
 {
-	uint64_t ops = (argc > 1 ? strtoull(argv[1], NULL, 10) : 2) * 1000000;
+	const char *only = argc > 2 ? argv[2] : NULL;
+	struct bench bench = {
+		.ops = (uint64_t)((argc > 1 ? strtod(argv[1], NULL) : 2) * 1000000),
+		.io = argc > 3 && strcmp(argv[3], "sync") == 0 ? ENGINE_SYNC : ENGINE_NULL,
+		.runs = only != NULL ? 1 : RUNS,
+	};
 	char dir[] = "/tmp/lockstep-bench-XXXXXX";
-	struct shm_map *map = NULL;
-	struct engine *e = NULL;
 	struct ls_err err;
 	int status = 1, fd = -1;
 
@@ -105,21 +134,19 @@ main(int argc, char **argv)
 		return 1;
 
 	struct engine_config config = { .run_dir_fd = fd, .run_dir = dir, .node_count = 1, .spin_ns = 100000 };
-	if (shm_map_new(1, &map, &err) != LS_OK)
+	if (shm_map_new(1, &bench.map, &err) != LS_OK)
 		goto out;
-	config.map = map;
-	if (engine_new(&config, &e, &err) != LS_OK)
+	config.map = bench.map;
+	if (engine_new(&config, &bench.engine, &err) != LS_OK)
 		goto out;
-	printf("%-14s %6.1f ns\n", "clock reading", clock_ns());
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		if (!run_case(e, map, &cases[i], ops, &err))
-			goto out;
-	status = 0;
+	if (only == NULL)
+		printf("%-14s %6.1f ns\n", "clock reading", clock_ns());
+	status = run_cases(&bench, only, &err) ? 0 : 1;
 out:
 	if (status != 0)
 		fprintf(stderr, "engine_null: %s\n", err.text);
-	engine_free(e);
-	shm_map_free(map);
+	engine_free(bench.engine);
+	shm_map_free(bench.map);
 	close(fd);
 	rmdir(dir);
 	return status;
