@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* As pread(2) and pwrite(2): bytes, or -1 with errno. Where an offset does not fit a register they are the library's. */
+/* As pread(2): bytes, or -1 with errno. Where an offset does not fit a register it is the library's. */
 static inline ssize_t
 call_pread(int fd, void *buffer, size_t bytes, off_t offset)
 {
@@ -21,6 +21,7 @@ call_pread(int fd, void *buffer, size_t bytes, off_t offset)
 #endif
 }
 
+/* As pwrite(2), likewise. */
 static inline ssize_t
 call_pwrite(int fd, const void *buffer, size_t bytes, off_t offset)
 {
