@@ -253,6 +253,7 @@ void
 run_connected(struct run *run)
 {
 	loop_timer_cancel(run->orphan);
+	phase_reconnected(run);
 	if (run->last)
 		run->env.ports->send(run->last, run->last_len, run->env.arg);
 }

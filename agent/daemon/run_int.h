@@ -43,7 +43,9 @@ struct run {
 	struct epoch epoch;
 	enum attempt_stage attempt;
 	uint32_t workers;
-	bool timed; /* the phase ends by its time */
+	bool timed;            /* the phase ends by its time */
+	bool tells_fsynced;    /* a recovery phase: what is fsynced is told as it goes */
+	uint64_t fsynced_told; /* what the present connection has heard of it */
 	uint64_t first_rank;
 	uint64_t engine_epoch; /* shm_control.armed_epoch */
 	struct ls_mono start;
@@ -61,6 +63,7 @@ struct run {
 
 	/* Live samples. */
 	unsigned ticks;
+	int64_t tick_ns;
 	struct ls_mono sampled;
 	uint64_t sampled_bytes, sampled_ops;
 
@@ -91,5 +94,6 @@ void phase_begin_running(struct run *run);                    /* commit */
 void phase_result(struct run *run, const struct msg_phase_done *done, const char *failure);
 void phase_tool_output(struct run *run, const struct msg_tool_output *said);
 void phase_tick(void *run); /* a loop_fn */
+void phase_reconnected(struct run *run);
 
 #endif

@@ -10,11 +10,12 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "proto/codec/json.h"
+#include "proto/model/cluster.h"
 
 #define TICK_NS           (250 * NS_PER_MS)
-#define TICKS_PER_SAMPLE  4
-#define TOOL_OUTPUT_MAX   (4U << 20)   /* the runner sends less */
-#define SAMPLE_UNSENT_MAX (256U << 10) /* bytes that wait for the network: beyond, live samples are dropped */
+#define FSYNCED_TICK_NS   (50 * NS_PER_MS) /* of a phase whose node may be lost: what it had fsynced by then is told */
+#define TOOL_OUTPUT_MAX   (4U << 20)       /* the runner sends less */
+#define SAMPLE_UNSENT_MAX (256U << 10)     /* bytes that wait for the network: beyond, live samples are dropped */
 
 static int64_t
 timeval_ns(const struct timeval *tv)
@@ -41,6 +42,9 @@ phase_begin_arming(struct run *run, const struct msg_arm *arm)
 	run->workers = (uint32_t)arm->node_workers[mine];
 	run->first_rank = 0;
 	run->timed = arm->spec.time > 0;
+	run->tells_fsynced = run->workers > 0 && recovery_is(&arm->spec, RECOVERY_WRITE);
+	run->fsynced_told = 0;
+	run->tick_ns = run->tells_fsynced ? FSYNCED_TICK_NS : TICK_NS;
 	for (uint64_t i = 0; i < mine; i++)
 		run->first_rank += (uint64_t)LS_MAX(arm->node_workers[i], (int64_t)0);
 	run->start = (struct ls_mono){ 0 };
@@ -48,7 +52,7 @@ phase_begin_arming(struct run *run, const struct msg_arm *arm)
 	sink_free(&run->tool_out);
 	sink_free(&run->tool_err);
 	stalls_reset(run->stalls, ls_mono_now());
-	loop_timer_set(run->tick, TICK_NS);
+	loop_timer_set(run->tick, run->tick_ns);
 }
 
 void
@@ -75,7 +79,7 @@ phase_begin_running(struct run *run)
 	/* workers of a phase with a time end together: when the first ended, what each had done is what it did */
 	sampler_begin(run->sampler, run->workers, run->start, !run->timed);
 	stalls_reset(run->stalls, ls_mono_now());
-	loop_timer_set_at(run->tick, (struct ls_mono){ run->start.ns + TICK_NS });
+	loop_timer_set_at(run->tick, (struct ls_mono){ run->start.ns + run->tick_ns });
 
 	free(run->last); /* what was said up to the barrier has been heard */
 	run->last = NULL;
@@ -154,6 +158,34 @@ send_sample(struct run *run, struct ls_mono now)
 	field_struct_fini(&live_node_desc, &sample.live);
 }
 
+/* Whatever waits for the network: nobody else knows it once this machine has lost its power. */
+static void
+tell_fsynced(struct run *run)
+{
+	uint64_t records;
+	char *text = NULL;
+	size_t len;
+	struct ls_err err;
+
+	if (!run->tells_fsynced || !has_started(run))
+		return;
+	records = atomic_load_explicit(&shm_map_worker(run->map, 0)->fsynced, memory_order_acquire);
+	if (records == run->fsynced_told)
+		return;
+	const struct msg_fsynced said = { .epoch = run->epoch, .records = records };
+	if (msg_encode(MSG_FSYNCED, &said, &text, &len, &err))
+		ls_log(LS_LOG_ERROR, "a message cannot be encoded", "run=%s error=\"%s\"", run_id(run), err.text);
+	else if (run->env.ports->send(text, len, run->env.arg))
+		run->fsynced_told = records;
+	free(text);
+}
+
+void
+phase_reconnected(struct run *run)
+{
+	run->fsynced_told = 0;
+}
+
 void
 phase_tick(void *arg)
 {
@@ -166,9 +198,10 @@ phase_tick(void *arg)
 	struct ls_mono now = ls_mono_now();
 	if (has_started(run))
 		sampler_drain(run->sampler, now);
-	if (run->ticks++ % TICKS_PER_SAMPLE == 0)
+	tell_fsynced(run);
+	if (run->ticks++ % (unsigned)(NS_PER_S / run->tick_ns) == 0)
 		send_sample(run, now);
-	loop_timer_set(run->tick, TICK_NS);
+	loop_timer_set(run->tick, run->tick_ns);
 }
 
 void
@@ -188,6 +221,8 @@ phase_result(struct run *run, const struct msg_phase_done *done, const char *fai
 {
 	if (run->attempt != ATTEMPT_RUNNING)
 		return;
+
+	tell_fsynced(run);
 
 	struct device_io after, moved;
 	struct result_input in = {

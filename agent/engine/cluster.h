@@ -71,7 +71,7 @@ int cluster_open(struct worker *w, int flags);
 /* The present file could not be made, written, locked ...: the worker fails. Returns false. */
 bool cluster_fail(struct worker *w, const char *step, enum shm_call call, int errnum);
 
-/* Something was looked at; not as it must be: a sentence says how. Returns ok. */
+/* Something was looked at; not as it must be: a sentence says how, with {2} for the run's second node. Returns ok. */
 bool cluster_look(struct worker *w, bool ok, const char *fmt, ...) LS_PRINTF(3, 4);
 
 /* It cannot be tried on this volume: the sentence says why. */
@@ -98,6 +98,25 @@ void cluster_make_record(const struct worker *w, uint64_t rank, uint64_t number,
 /* Are they such, whole? Then whose. scratch: as many bytes. */
 bool cluster_is_record(
     const struct worker *w, const void *buf, void *scratch, size_t size, uint64_t *out_rank, uint64_t *out_number);
+
+/* Blocks that a node wrote: whose, in which round, where in its file. */
+struct cluster_piece {
+	uint64_t rank; /* its writer's, or in recovery its index in the run */
+	unsigned node; /* its writer's number in the run's list, from 1 */
+	uint64_t round, offset;
+	size_t size;
+};
+
+/* What stands there, stamps with sums included: the same on all nodes. out: size bytes. */
+void cluster_make_piece(const struct worker *w, const struct cluster_piece *p, unsigned char *out);
+
+/* Is it a block that belongs there, of whatever round? Then of which, as its stamp says. */
+bool cluster_block_round(
+    const struct worker *w, const struct cluster_piece *p, const unsigned char *found, uint64_t *out_round);
+
+/* A block (p is it alone) that is not what it should be: looked at and not as it must be, with what it is instead. */
+void cluster_tell_block(
+    struct worker *w, const struct cluster_piece *p, const unsigned char *found, const unsigned char *wanted);
 
 /* One check of coherence: what is done before and after the instant of each of its steps. arm: false after worker_fail. */
 struct cluster_check {

@@ -11,62 +11,10 @@
 #include <unistd.h>
 
 #include "agent/engine/engine_int.h"
-#include "agent/engine/offsets.h"
 
 #define PIECE    (256U << 10)
 #define MTIME    1000000000 /* of the first round: whole seconds, which every file system keeps */
 #define SIZE_ADD 100
-
-/* --- contents ---------------------------------------------------------------------------------------------------- */
-
-/* What the rank's file holds in that round at offset; no clock is in it, so that all nodes make the same. */
-static void
-make_piece(const struct worker *w, uint64_t rank, uint64_t round, uint64_t offset, unsigned char *out, size_t size)
-{
-	const struct engine *e = w->engine;
-	struct data_source source = {
-		.seed = e->config.seed,
-		.file = data_file(LAYOUT_NODE, rank, 0),
-		.writer = data_writer(cluster_node_number(w, rank), 0),
-		.epoch = e->cluster.row,
-		.sums = true,
-	};
-
-	for (size_t at = 0; at < size; at += DATA_BLOCK)
-		data_fill(out + at, DATA_BLOCK,
-		    offsets_mix(
-			e->config.seed ^ offsets_mix(e->cluster.row ^ rank << 32 ^ round << 48) ^ (offset + at)));
-	data_stamp_record(&source, out, offset, size, round);
-}
-
-/* A block that is not what it should be: what is it? */
-static void
-tell_block(struct worker *w, uint64_t rank, uint64_t round, uint64_t offset, const unsigned char *found,
-    const unsigned char *wanted)
-{
-	const struct data_stamp *stamp = (const struct data_stamp *)(const void *)found;
-	const struct data_stamp *right = (const struct data_stamp *)(const void *)wanted;
-	uint64_t base = data_generation(w->engine->cluster.row, 0);
-	unsigned node = cluster_node_number(w, rank);
-	size_t at = 0;
-
-	while (at < DATA_BLOCK - 1 && found[at] == wanted[at])
-		at++;
-	if (stamp->magic != DATA_MAGIC)
-		cluster_look(w, false, "file of node %u, offset %" PRIu64 ": nothing that lockstep wrote (0x%02x ...)",
-		    node, offset, found[0]);
-	else if (stamp->writer != right->writer || stamp->offset != right->offset)
-		cluster_look(w, false,
-		    "file of node %u, offset %" PRIu64 ": a block of another place (offset %" PRIu64 ")", node, offset,
-		    stamp->offset);
-	else if (stamp->generation != right->generation)
-		cluster_look(w, false,
-		    "file of node %u, offset %" PRIu64 ": stale, of round %" PRIu64 " instead of %" PRIu64, node,
-		    offset, stamp->generation - base + 1, round + 1);
-	else
-		cluster_look(w, false, "file of node %u, offset %" PRIu64 ": differs from byte %zu of the block on",
-		    node, offset, at);
-}
 
 /* --- access ------------------------------------------------------------------------------------------------------ */
 
@@ -107,6 +55,14 @@ map_copy(int fd, bool write, unsigned char *buf, size_t size, uint64_t offset)
 	return errnum;
 }
 
+static struct cluster_piece
+piece_of(const struct worker *w, uint64_t rank, uint64_t round, uint64_t offset, size_t size)
+{
+	return (struct cluster_piece){
+		.rank = rank, .node = cluster_node_number(w, rank), .round = round, .offset = offset, .size = size
+	};
+}
+
 /* --- writing ----------------------------------------------------------------------------------------------------- */
 
 static bool
@@ -135,7 +91,8 @@ run_write(struct worker *w, uint64_t round)
 		size_t size = (size_t)LS_MIN((uint64_t)PIECE, spec->bytes - at);
 		int errnum;
 
-		make_piece(w, c->rank, round, at, c->room, size);
+		struct cluster_piece piece = piece_of(w, c->rank, round, at, size);
+		cluster_make_piece(w, &piece, c->room);
 		int64_t begin = cluster_op(w, mapped ? SHM_CALL_MMAP : SHM_CALL_PWRITE);
 		errnum = mapped ? map_copy(c->fd, true, c->room, size, at) : cluster_write(c->fd, c->room, size, at);
 		if (errnum != 0) {
@@ -157,16 +114,19 @@ compare_piece(struct worker *w, uint64_t rank, uint64_t round, uint64_t at, size
 {
 	struct cluster *c = &w->engine->cluster;
 	unsigned char *wanted = c->room + PIECE;
+	struct cluster_piece piece = piece_of(w, rank, round, at, size);
 
-	make_piece(w, rank, round, at, wanted, size);
+	cluster_make_piece(w, &piece, wanted);
 	for (size_t b = 0; b < size; b += DATA_BLOCK) {
+		struct cluster_piece block = piece_of(w, rank, round, at + b, DATA_BLOCK);
+
 		if (b + DATA_BLOCK > got)
-			cluster_look(w, false, "file of node %u: ends at %" PRIu64 " instead of %" PRIu64,
-			    cluster_node_number(w, rank), at + got, w->engine->spec.bytes);
+			cluster_look(w, false, "file of {%u}: ends at %" PRIu64 " instead of %" PRIu64, piece.node,
+			    at + got, w->engine->spec.bytes);
 		else if (memcmp(c->room + b, wanted + b, DATA_BLOCK) == 0)
 			cluster_look(w, true, " ");
 		else
-			tell_block(w, rank, round, at + b, c->room + b, wanted + b);
+			cluster_tell_block(w, &block, c->room + b, wanted + b);
 		if (b + DATA_BLOCK > got)
 			return;
 	}
@@ -207,7 +167,7 @@ read_file(struct worker *w, uint64_t rank, uint64_t round)
 	}
 	if (fd < 0) {
 		cluster_look(
-		    w, false, "file of node %u: open: %s", cluster_node_number(w, rank), errors_errno_name(errno));
+		    w, false, "file of {%u}: open: %s", cluster_node_number(w, rank), errors_errno_name(errno));
 		return;
 	}
 	for (uint64_t at = 0; at < spec->bytes && !cluster_stopped(w); at += PIECE) {
@@ -222,7 +182,7 @@ read_file(struct worker *w, uint64_t rank, uint64_t round)
 			break;
 		}
 		if (n < 0) {
-			cluster_look(w, false, "file of node %u, offset %" PRIu64 ": read: %s",
+			cluster_look(w, false, "file of {%u}, offset %" PRIu64 ": read: %s",
 			    cluster_node_number(w, rank), at, errors_errno_name(errnum));
 			break;
 		}
@@ -289,13 +249,13 @@ look_at_attributes(struct worker *w, uint64_t rank, uint64_t round)
 	int rc = fstatat(c->dir_fd, c->name, &st, AT_SYMLINK_NOFOLLOW);
 	int errnum = errno;
 	cluster_done(w, begin, 0);
-	if (!cluster_look(w, rc == 0, "file of node %u: stat: %s", node, errors_errno_name(errnum)))
+	if (!cluster_look(w, rc == 0, "file of {%u}: stat: %s", node, errors_errno_name(errnum)))
 		return;
 	cluster_look(w, st.st_size == size_of(rank, round),
-	    "file of node %u, round %" PRIu64 ": size %lld instead of %lld", node, round + 1, (long long)st.st_size,
+	    "file of {%u}, round %" PRIu64 ": size %lld instead of %lld", node, round + 1, (long long)st.st_size,
 	    (long long)size_of(rank, round));
 	cluster_look(w, st.st_mtime == MTIME + (time_t)round,
-	    "file of node %u, round %" PRIu64 ": mtime %lld instead of %lld", node, round + 1, (long long)st.st_mtime,
+	    "file of {%u}, round %" PRIu64 ": mtime %lld instead of %lld", node, round + 1, (long long)st.st_mtime,
 	    (long long)MTIME + (long long)round);
 }
 

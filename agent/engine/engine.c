@@ -29,6 +29,7 @@ engine_new(const struct engine_config *config, struct engine **out, struct ls_er
 	e->control = shm_map_control(config->map);
 	e->event_fd = fd;
 	e->node_workers = ls_calloc(config->node_count, sizeof(*e->node_workers));
+	e->fsynced = ls_calloc(config->node_count, sizeof(*e->fsynced));
 	pthread_mutex_init(&e->lock, NULL);
 	pthread_cond_init(&e->wake, NULL);
 	pthread_cond_init(&e->done, NULL);
@@ -169,6 +170,8 @@ set_phase(struct engine *e, const struct engine_arm *arm)
 	e->spec.nodes_count = 0;
 	e->spec.verify = phase_verifies(arm->spec);
 	memcpy(e->node_workers, arm->node_workers, e->config.node_count * sizeof(*e->node_workers));
+	for (uint64_t i = 0; i < e->config.node_count; i++)
+		e->fsynced[i] = arm->fsynced != NULL ? arm->fsynced[i] : 0;
 	e->ops = phase_ops_get((enum phase_kind)e->spec.kind);
 	e->lay_out = arm->lay_out;
 	e->shifted = phase_is_shifted(&e->spec, e->config.node_count);
@@ -355,6 +358,7 @@ engine_free(struct engine *e)
 	pthread_cond_destroy(&e->wake);
 	pthread_mutex_destroy(&e->lock);
 	free(e->node_workers);
+	free(e->fsynced);
 	free(e->run_dir);
 	close(e->event_fd);
 	free(e);

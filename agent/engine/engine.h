@@ -70,7 +70,8 @@ struct engine_arm {
 	bool redo;                    /* files go back to what they were before the phase */
 	uint64_t
 	    tag; /* of this attempt at this phase, the same on all nodes and never again in the run: cluster phases name files by it */
-	bool lay_out; /* only makes this node's files for the node that will work on them (phase_user) */
+	const uint64_t *fsynced; /* [node_count], recovery: records of each node that must be there; NULL: none */
+	bool lay_out;            /* only makes this node's files for the node that will work on them (phase_user) */
 };
 
 /* First failures of a phase, for the report. */

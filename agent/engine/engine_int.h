@@ -134,7 +134,8 @@ struct engine {
 	struct filled filled;
 	struct interleaving interleaving; /* that the ranges of filled are told in */
 	struct checks checks;
-	uint64_t tag; /* struct engine_arm */
+	uint64_t tag;      /* struct engine_arm */
+	uint64_t *fsynced; /* [node_count] */
 	struct cluster cluster;
 };
 

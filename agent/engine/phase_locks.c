@@ -98,7 +98,7 @@ try_held(struct worker *w)
 		return;
 	}
 	/* Several may get it one after the other where they are local. */
-	(void)cluster_look(w, errnum != 0, "got a lock that node %u holds: such locks are local to a node here",
+	(void)cluster_look(w, errnum != 0, "got a lock that {%u} holds: such locks are local to a node here",
 	    cluster_node_number(w, 0));
 	if (w->engine->spec.lock == LOCK_FLOCK)
 		return;

@@ -118,6 +118,7 @@ act_arm(struct runner *r)
 		    .node_workers = r->node_workers,
 		    .redo = arm->redo,
 		    .tag = phase_tag(&arm->epoch),
+		    .fsynced = r->fsynced,
 		    .lay_out = arm->lay_out },
 		.flush_ns = LS_UNKNOWN_I64,
 	};

@@ -113,6 +113,27 @@ take_node_workers(struct runner *r, const struct msg_arm *arm)
 	return true;
 }
 
+/* Records that a recovery phase looks for; false when the list does not fit the run. */
+static bool
+take_fsynced(struct runner *r, const struct msg_arm *arm)
+{
+	const struct msg_assign *assign = r->assign.body;
+
+	free(r->fsynced);
+	r->fsynced = NULL;
+	if (arm->fsynced_count == 0)
+		return true;
+	if (arm->fsynced_count != assign->node_count)
+		return false;
+	r->fsynced = ls_calloc(assign->node_count, sizeof(*r->fsynced));
+	for (size_t i = 0; i < arm->fsynced_count; i++) {
+		if (arm->fsynced[i] < 0)
+			return false;
+		r->fsynced[i] = (uint64_t)arm->fsynced[i];
+	}
+	return true;
+}
+
 /* The agent repeats arm after it lost the coordinator: answered again, not done again. */
 static void
 repeat_armed(struct runner *r, const struct msg_arm *arm)
@@ -153,6 +174,10 @@ on_arm(struct runner *r, struct msg *msg)
 	}
 	if (!take_node_workers(r, body)) {
 		runner_protocol_error(r, "arm: node_workers does not fit the assignment");
+		return;
+	}
+	if (!take_fsynced(r, body)) {
+		runner_protocol_error(r, "arm: fsynced does not fit the assignment");
 		return;
 	}
 	msg_fini(&r->arm);

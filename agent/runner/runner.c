@@ -89,6 +89,7 @@ runner_free(struct runner *r)
 	msg_fini(&r->arm);
 	msg_fini(&r->assign);
 	free(r->node_workers);
+	free(r->fsynced);
 	task_free(r->task);
 	shm_map_free(r->map);
 	link_free(r->link);

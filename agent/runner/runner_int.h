@@ -64,8 +64,9 @@ struct runner {
 
 	struct msg arm; /* struct msg_arm of the present or last epoch: the engine borrows the phase */
 	uint64_t *node_workers;
-	bool idle;        /* no worker of ours in this epoch */
-	int64_t start_ns; /* the instant, once told */
+	uint64_t *fsynced; /* of the present arm, NULL: it has none */
+	bool idle;         /* no worker of ours in this epoch */
+	int64_t start_ns;  /* the instant, once told */
 	int64_t late_limit_ns;
 	enum shm_decision decision;
 	struct epoch void_epoch; /* the one that a pending void named */

@@ -223,6 +223,7 @@ reset_rare(struct shm_worker *w)
 	atomic_store_explicit(&w->errors, 0, memory_order_relaxed);
 	atomic_store_explicit(&w->checked_blocks, 0, memory_order_relaxed);
 	atomic_store_explicit(&w->mismatches, 0, memory_order_relaxed);
+	atomic_store_explicit(&w->fsynced, 0, memory_order_relaxed);
 	for (size_t i = 0; i < OP_COUNT; i++) {
 		atomic_store_explicit(&w->op_bytes[i], 0, memory_order_relaxed);
 		atomic_store_explicit(&w->op_ops[i], 0, memory_order_relaxed);

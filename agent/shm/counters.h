@@ -18,7 +18,7 @@
 #include "proto/model/phase.h"
 
 #define SHM_MAGIC   0x6c6f636b73746570ULL /* "lockstep" */
-#define SHM_VERSION 4
+#define SHM_VERSION 5
 #define SHM_RING    512 /* steps kept per worker: 6.4 s at the finest */
 #define SHM_STEP_NS                                                                                                    \
 	12500000LL /* a worker notes its counters at its first operation's end in each such step since the start */
@@ -110,6 +110,7 @@ struct shm_worker {
 	_Atomic int64_t cpu_user_ns, cpu_system_ns; /* of the phase; set at its end */
 	_Atomic uint64_t errors;
 	_Atomic uint64_t checked_blocks, mismatches; /* of data that was read, where the phase verifies */
+	_Atomic uint64_t fsynced;                    /* recovery: records that are, release */
 	_Atomic int32_t tid;
 	_Atomic uint64_t op_bytes[OP_COUNT], op_ops[OP_COUNT];
 	char file[SHM_FILE_MAX]; /* what it works on, relative to the run's directory; set before SHM_PARKED */

@@ -200,6 +200,19 @@ agent_on_sample(struct session *s, void *body, struct ls_mono received, struct l
 }
 
 enum ls_rc
+agent_on_fsynced(struct session *s, void *body, struct ls_mono received, struct ls_err *err)
+{
+	const struct msg_fsynced *m = body;
+	struct run *run = run_named(s, m->epoch.run);
+
+	(void)received;
+	(void)err;
+	if (run != NULL)
+		run_on_fsynced(run, s->node->member, m);
+	return LS_OK;
+}
+
+enum ls_rc
 agent_on_aborted(struct session *s, void *body, struct ls_mono received, struct ls_err *err)
 {
 	const struct msg_aborted *m = body;

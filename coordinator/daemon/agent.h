@@ -19,6 +19,7 @@ enum ls_rc agent_on_set(struct session *s, void *body, struct ls_mono received, 
 enum ls_rc agent_on_missed(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
 enum ls_rc agent_on_voided(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
 enum ls_rc agent_on_sample(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
+enum ls_rc agent_on_fsynced(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
 enum ls_rc agent_on_result_part(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
 enum ls_rc agent_on_aborted(struct session *s, void *body, struct ls_mono received, struct ls_err *err);
 enum ls_rc agent_on_finished(struct session *s, void *body, struct ls_mono received, struct ls_err *err);

@@ -26,6 +26,7 @@ static const struct dispatch_row rows[] = {
 	{ MSG_MISSED, SESSION_AGENT, agent_on_missed },
 	{ MSG_VOIDED, SESSION_AGENT, agent_on_voided },
 	{ MSG_SAMPLE, SESSION_AGENT, agent_on_sample },
+	{ MSG_FSYNCED, SESSION_AGENT, agent_on_fsynced },
 	{ MSG_RESULT_PART, SESSION_AGENT, agent_on_result_part },
 	{ MSG_ABORTED, SESSION_AGENT, agent_on_aborted },
 	{ MSG_FINISHED, SESSION_AGENT, agent_on_finished },

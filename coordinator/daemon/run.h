@@ -70,6 +70,7 @@ void run_on_set(struct run *run, size_t i, const struct epoch *e);
 void run_on_missed(struct run *run, size_t i, const struct msg_missed *m);
 void run_on_voided(struct run *run, size_t i, const struct epoch *e);
 void run_on_sample(struct run *run, size_t i, struct msg_sample *m); /* may take m->live */
+void run_on_fsynced(struct run *run, size_t i, const struct msg_fsynced *m);
 void run_on_aborted(struct run *run, size_t i);
 void run_on_finished(struct run *run, size_t i, const struct msg_finished *m);
 

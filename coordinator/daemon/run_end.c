@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "coordinator/daemon/history.h"
 #include "coordinator/daemon/run_int.h"
+#include "coordinator/daemon/run_recovery.h"
 #include "coordinator/daemon/watch.h"
 
 #define STOP_QUIET_NS (10 * NS_PER_S) /* without a word from those who still stop: goes on while they flush */
@@ -63,12 +64,16 @@ run_lose(struct run *run, size_t i)
 	}
 	m->record.lost = true;
 	run->nodes_changed = true;
+	run_recovery_lost(run, i);
 	drop_everywhere(run, i);
 	snprintf(line, sizeof(line), "node %s was lost: %s", name, m->away_why);
+	if (run_recovery_too_many(run))
+		snprintf(line, sizeof(line), "node %s was lost, too: %s; %s expects no more than %llu (expect_loss)",
+		    name, m->away_why, phase_title(run_phase(run)), (unsigned long long)run_phase(run)->expect_loss);
 	ls_log(LS_LOG_WARN, "node lost", "run=%s node=%s stage=%s", run->id, name, run_fsm.state_names[run->stage]);
 	run_warn(run, "%s", line);
 	watch_tell(run, line);
-	go_on = go_on && present_count(run) > 0;
+	go_on = go_on && present_count(run) > 0 && !run_recovery_too_many(run);
 	if (run->stage == STAGE_ASSIGNING || run->stage == STAGE_VERIFYING)
 		run_decide(run, RUN_REFUSED, "%s", line);
 	else if (run->interrupted && !go_on)
@@ -85,6 +90,7 @@ run_on_away(struct run *run, size_t i, const char *why)
 
 	if (m->record.lost)
 		return;
+	m->heard = m->node->heard;
 	snprintf(m->away_why, sizeof(m->away_why), "its connection ended (%.120s)", why);
 	ls_log(LS_LOG_WARN, "node of a run is away", "run=%s node=%s grace_ns=%lld", run->id, m->record.info.name,
 	    (long long)run->job.grace);
@@ -180,6 +186,7 @@ run_on_back(struct run *run, size_t i, bool in_run)
 	struct member *m = &run->members[i];
 
 	if (m->record.lost) {
+		run_recovery_back(run, i);
 		if (in_run)
 			run_send_finish(run, i);
 		return;
@@ -278,7 +285,10 @@ run_act_clean(struct run *run)
 		run_save_phase(run, state);
 	}
 	for (size_t i = 0; i < run->member_count; i++) {
-		if (!wanted[i] && run->members[i].prepared)
+		const struct node_loss *loss = run->members[i].record.info.loss;
+
+		/* One that came back removes its files itself. */
+		if (!wanted[i] && run->members[i].prepared && (loss == NULL || !loss->returned))
 			run_warn(run, "node %s was lost: %s/.lockstep-%s may be left on the volume",
 			    run->members[i].record.info.name, run->job.path, run->id);
 		run_send_finish(run, i);

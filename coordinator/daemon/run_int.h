@@ -22,7 +22,8 @@ struct member {
 	struct run_member record; /* what the store keeps: info, token, lost */
 	struct loop_timer *loss;  /* grace time of a connection that dropped */
 	char away_why[160];
-	uint64_t workers; /* in the present phase */
+	struct ls_mono heard; /* when its connection dropped: the last that was heard of it; 0: it has not */
+	uint64_t workers;     /* in the present phase */
 
 	bool prepared;  /* record.info.facts.volume is filled */
 	char *refused;  /* why it refused, owned, or NULL */
@@ -84,6 +85,7 @@ struct run {
 	struct ls_mono stage_since, progress_at; /* progress: counters moved, or a result came */
 	struct ls_mono rest_until;               /* the phase's pause; no clock is measured before */
 	struct loop_timer *rest;
+	struct ls_mono fsynced_saved; /* run_recovery.c: when what nodes said was written last */
 	struct loop_timer *deadline;
 	struct loop_timer *live;
 

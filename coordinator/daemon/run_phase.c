@@ -9,6 +9,7 @@
 #include "coordinator/daemon/insist.h"
 #include "coordinator/daemon/progress.h"
 #include "coordinator/daemon/run_int.h"
+#include "coordinator/daemon/run_recovery.h"
 #include "coordinator/daemon/watch.h"
 #include "proto/model/tool.h"
 
@@ -25,7 +26,7 @@
 
 /* --- arm --------------------------------------------------------------------------------------------------------------------- */
 
-/* The only thing that is the caller's is node_workers. */
+/* What is the caller's: node_workers and fsynced. */
 static struct msg_arm
 make_arm(const struct run *run)
 {
@@ -39,6 +40,8 @@ make_arm(const struct run *run)
 	m.node_workers = ls_calloc(run->member_count, sizeof(*m.node_workers));
 	for (size_t k = 0; k < run->member_count; k++)
 		m.node_workers[k] = (int64_t)run->members[k].workers;
+	m.fsynced = run_recovery_wanted(run);
+	m.fsynced_count = m.fsynced != NULL ? run->member_count : 0;
 	return m;
 }
 
@@ -49,6 +52,7 @@ run_send_arm(struct run *run, size_t i)
 
 	run_send(run, i, MSG_ARM, &m);
 	free(m.node_workers);
+	free(m.fsynced);
 }
 
 static void
@@ -58,6 +62,7 @@ send_arm_all(struct run *run)
 
 	run_send_all(run, MSG_ARM, &m);
 	free(m.node_workers);
+	free(m.fsynced);
 }
 
 void
@@ -129,17 +134,19 @@ arm_wait_ns(const struct run *run)
 {
 	uint64_t bytes = 0, files = 0;
 
+	int64_t rest = run_phase(run)->pause + run_recovery_wait_ns(run);
+
 	if (run_phase(run)->deadline > 0)
-		return run_phase(run)->deadline + run_phase(run)->pause;
+		return run_phase(run)->deadline + rest;
 	progress_footprint(&run->job, run->member_count, &bytes, &files);
-	return ARM_WAIT_NS + run_phase(run)->pause + (int64_t)LS_MIN(bytes / ARM_BYTES_PER_S, 1000000ULL) * NS_PER_S;
+	return ARM_WAIT_NS + rest + (int64_t)LS_MIN(bytes / ARM_BYTES_PER_S, 1000000ULL) * NS_PER_S;
 }
 
-/* Devices rest once between two phases, not again for each attempt. */
+/* Devices rest once between two phases, not again for each attempt. A lost node is waited for. */
 static void
 begin_rest(struct run *run)
 {
-	int64_t pause = run->attempt == 0 ? run_phase(run)->pause : 0;
+	int64_t pause = LS_MAX(run->attempt == 0 ? run_phase(run)->pause : 0, run_recovery_wait_ns(run));
 
 	run->rest_until.ns = ls_mono_now().ns + pause;
 	if (pause > 0)
@@ -185,6 +192,7 @@ run_act_arm(struct run *run)
 	bool *wanted = run_present(run);
 
 	reset_members(run);
+	run_recovery_begin(run);
 	barrier_begin(&run->barrier, wanted);
 	tally_reset(&run->received, wanted);
 	tally_reset(&run->stored, wanted);

@@ -7,8 +7,9 @@
 
 #include "common/base/units.h"
 #include "coordinator/report/by_op.h"
-#include "coordinator/report/steady.h"
+#include "coordinator/report/recovery.h"
 #include "coordinator/report/rows_int.h"
+#include "coordinator/report/steady.h"
 #include "coordinator/report/text_int.h"
 
 #define MANY_NODES 40 /* from here the table of nodes is folded */
@@ -257,6 +258,34 @@ steady_line(struct sink *out, const struct phase_result *phase)
 	sink_free(&said);
 }
 
+static void
+recovery_table(struct sink *out, const struct phase_result *phase)
+{
+	const struct recovery *r = phase->recovery;
+	struct sink said = { 0 };
+	char cell[32];
+
+	if (r == NULL)
+		return;
+	recovery_sentence(&said, phase);
+	sink_printf(out, "<h3>Loss of a node</h3>\n<p>");
+	html_text(out, said.text);
+	sink_free(&said);
+	sink_printf(out, "</p>\n<div class=scroll><table><tr><th>machine</th>");
+	for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
+		sink_printf(out, "<th>%s</th>", recovery_columns[c].title);
+	sink_printf(out, "</tr>\n");
+	for (size_t n = 0; n < r->nodes_count; n++) {
+		sink_printf(out, "<tr><td>");
+		html_text(out, r->nodes[n].node);
+		sink_printf(out, "</td>");
+		for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
+			sink_printf(out, "<td>%s</td>", recovery_cell(&r->nodes[n], c, cell, sizeof(cell)));
+		sink_printf(out, "</tr>\n");
+	}
+	sink_printf(out, "</table></div>\n");
+}
+
 void
 html_phase(struct sink *out, const struct results *results, size_t p)
 {
@@ -283,6 +312,7 @@ html_phase(struct sink *out, const struct results *results, size_t p)
 		return;
 	}
 	steady_line(out, phase);
+	recovery_table(out, phase);
 	tiles(out, phase);
 	charts(out, phase, p);
 	html_skew(out, results, phase);

@@ -4,6 +4,7 @@
  */
 #include "coordinator/report/csv_int.h"
 #include "coordinator/report/format.h"
+#include "coordinator/report/recovery.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -237,6 +238,44 @@ rows_steady(const struct csv *csv)
 	row_f64(csv, "steady_slope", s->slope_percent, "%");
 }
 
+/* Of all nodes together, then of each: rows of the node's name. */
+static void
+rows_recovery(struct csv csv)
+{
+	const struct recovery *r = csv.phase->recovery;
+
+	if (r == NULL)
+		return;
+	row_u64(&csv, "recovery_lost", r->lost, "1");
+	row_u64(&csv, "recovery_expected", r->expected, "1");
+	row_i64(&csv, "recovery_loss_at", r->loss_ns, "ns");
+	row_f64(&csv, "recovery_rate_before", r->rate_before, "B/s");
+	row_i64(&csv, "recovery_full_rate_after", r->full_rate_after_ns, "ns");
+	for (size_t n = 0; n < r->nodes_count; n++)
+		for (size_t c = 0; c < RECOVERY_COLUMNS; c++) {
+			int64_t value = LS_UNKNOWN_I64;
+
+			csv.node = r->nodes[n].node;
+			if (!recovery_value(&r->nodes[n], c, &value))
+				value = LS_UNKNOWN_I64;
+			row_i64(&csv, recovery_columns[c].metric, value, recovery_columns[c].unit);
+		}
+}
+
+/* What came of a phase in which nodes look at each other. */
+static void
+rows_promise(const struct csv *csv)
+{
+	const struct promise_result *r = csv->phase->promise;
+
+	if (r == NULL)
+		return;
+	row_text(csv, "outcome", field_enum_name(promise_outcome_names, r->outcome));
+	row_u64(csv, "promised", r->promised ? 1 : 0, "bool");
+	row_u64(csv, "looked", r->looked, "1");
+	row_u64(csv, "broken", r->broken, "1");
+}
+
 static void
 rows_metrics(const struct csv *csv, const struct metric *metrics, size_t count)
 {
@@ -268,6 +307,8 @@ render_csv(const struct results *results, struct sink *out, struct ls_err *err)
 		rows_steady(&csv);
 		rows_imported(&csv);
 		rows_scaling(csv);
+		rows_promise(&csv);
+		rows_recovery(csv);
 		for (size_t n = 0; n < csv.phase->nodes_count; n++) {
 			csv.node = csv.phase->nodes[n].node;
 			rows_node(&csv, &csv.phase->nodes[n]);

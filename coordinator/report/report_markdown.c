@@ -8,6 +8,7 @@
 
 #include "common/base/units.h"
 #include "coordinator/report/by_op.h"
+#include "coordinator/report/recovery.h"
 #include "coordinator/report/steady.h"
 #include "coordinator/report/markdown_int.h"
 #include "coordinator/report/rows_int.h"
@@ -237,6 +238,35 @@ steady_line(struct sink *out, const struct phase_result *phase)
 }
 
 static void
+recovery_table(struct sink *out, const struct phase_result *phase)
+{
+	const struct recovery *r = phase->recovery;
+	struct sink said = { 0 };
+	char cell[32];
+
+	if (r == NULL)
+		return;
+	recovery_sentence(&said, phase);
+	sink_printf(out, "\n");
+	markdown_text(out, said.text);
+	sink_free(&said);
+	sink_printf(out, "\n\n| node |");
+	for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
+		sink_printf(out, " %s |", recovery_columns[c].title);
+	sink_printf(out, "\n| :--- |");
+	for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
+		sink_printf(out, " ---: |");
+	for (size_t n = 0; n < r->nodes_count; n++) {
+		sink_printf(out, "\n| ");
+		markdown_text(out, r->nodes[n].node);
+		for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
+			sink_printf(out, " | %s", recovery_cell(&r->nodes[n], c, cell, sizeof(cell)));
+		sink_printf(out, " |");
+	}
+	sink_printf(out, "\n");
+}
+
+static void
 phase_table(struct sink *out, const struct results *results, const struct phase_result *phase)
 {
 	sink_printf(out, "\n### ");
@@ -268,6 +298,7 @@ phase_table(struct sink *out, const struct results *results, const struct phase_
 	}
 	by_op_markdown(out, phase);
 	steady_line(out, phase);
+	recovery_table(out, phase);
 }
 
 static enum ls_rc

@@ -71,6 +71,9 @@ void text_work_about(const struct phase *spec, char *buf, size_t len);
 /* What a phase that looks at what other nodes did is told to do, in a line. */
 void text_promise_about(const struct phase *spec, char *buf, size_t len);
 
+/* Do rates of the phase mean anything? Of most steps in which nodes look at each other they do not. */
+bool text_has_rates(const struct phase_result *phase);
+
 /* Is it a step of locks in which nodes count under them, so that it has a rate? */
 bool text_counts_locks(const struct phase *spec);
 

@@ -412,7 +412,7 @@ text_phase(struct sink *out, const struct results *results, const struct phase_r
 	}
 	text_promise(out, phase);
 	/* Of the others rates mean nothing. */
-	if (phase->promise != NULL && !text_counts_locks(&phase->spec))
+	if (!text_has_rates(phase))
 		return;
 	table_head(out);
 	for (size_t n = 0; n < phase->nodes_count; n++)

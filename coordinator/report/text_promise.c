@@ -7,9 +7,16 @@
 #include <string.h>
 
 #include "common/base/units.h"
+#include "coordinator/report/recovery.h"
 #include "proto/model/cluster.h"
 
-enum { W_WHAT = 40, W_OUTCOME = 13, W_COUNT = 10, W_TIME = 12 };
+enum { W_WHAT = 40, W_OUTCOME = 13, W_COUNT = 10, W_TIME = 12, W_RECOVERY = 11 };
+
+bool
+text_has_rates(const struct phase_result *phase)
+{
+	return phase->promise == NULL || text_counts_locks(&phase->spec) || phase->recovery != NULL;
+}
 
 bool
 text_counts_locks(const struct phase *spec)
@@ -22,7 +29,13 @@ text_promise_about(const struct phase *spec, char *buf, size_t len)
 {
 	char poll[32], interval[32];
 
-	if (spec->kind == PHASE_VISIBILITY)
+	if (recovery_is(spec, RECOVERY_WRITE))
+		snprintf(buf, len,
+		    "a record of %d KiB each %s, an fsync after each %" PRIu64 "; %" PRIu64
+		    " node%s may be lost meanwhile",
+		    RECOVERY_RECORD / 1024, units_format_duration(spec->interval, interval, sizeof(interval)),
+		    spec->count, spec->expect_loss, spec->expect_loss == 1 ? "" : "s");
+	else if (spec->kind == PHASE_VISIBILITY)
 		snprintf(buf, len, "%" PRIu64 " changes, one each %s; the others look every %s", spec->count,
 		    units_format_duration(spec->interval, interval, sizeof(interval)),
 		    units_format_duration(spec->poll, poll, sizeof(poll)));
@@ -70,6 +83,35 @@ seen_table(struct sink *out, const struct phase_result *phase)
 	    text_duration(r->uncertainty_ns, a, sizeof(a)), units_format_duration(phase->spec.poll, b, sizeof(b)));
 }
 
+static void
+recovery_table(struct sink *out, const struct phase_result *phase)
+{
+	const struct recovery *r = phase->recovery;
+	struct sink said = { 0 };
+	char cell[32];
+
+	if (r == NULL)
+		return;
+	recovery_sentence(&said, phase);
+	text_wrap(out, "   ", "%s", said.text);
+	sink_free(&said);
+	sink_printf(out, " ");
+	text_name(out, "node");
+	for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
+		text_cell_word(out, W_RECOVERY, recovery_columns[c].title);
+	sink_printf(out, "\n");
+	for (size_t n = 0; n < r->nodes_count; n++) {
+		sink_printf(out, " ");
+		text_name(out, r->nodes[n].node);
+		for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
+			text_cell_word(out, W_RECOVERY, recovery_cell(&r->nodes[n], c, cell, sizeof(cell)));
+		sink_printf(out, "\n");
+	}
+	text_wrap(out, "   ",
+	    "fsynced: records that must be there. stall: the longest time in one write or fsync (one that ended "
+	    "after the loss), and when it began. lost at: last heard of. noticed, back after: from then on");
+}
+
 void
 text_promise(struct sink *out, const struct phase_result *phase)
 {
@@ -81,6 +123,7 @@ text_promise(struct sink *out, const struct phase_result *phase)
 		text_wrap(out, "   ", "held: %" PRIu64 " looked at, all as they must be%s", r->looked,
 		    r->promised ? "" : " (though it is not promised)");
 	seen_table(out, phase);
+	recovery_table(out, phase);
 }
 
 /* --- the table of all ---------------------------------------------------------------------------------------------- */

@@ -619,6 +619,8 @@ is_page_cache(const struct phase_result *phase)
 	const struct phase *spec = &phase->spec;
 	enum op_kind op = phase_kind_info((enum phase_kind)phase->kind)->op;
 
+	if (spec->kind == PHASE_RECOVERY) /* it fsyncs as it goes, and its other steps read */
+		return false;
 	return (op == OP_WRITE || op == OP_UPDATE) && !phase_is_durable(spec) && spec->engine != ENGINE_NULL;
 }
 

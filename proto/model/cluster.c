@@ -49,6 +49,8 @@ cluster_row(const struct phase *phase)
 		return coherence_row(phase);
 	if (phase->kind == PHASE_VISIBILITY)
 		return ROW_SEEN;
+	if (phase->kind == PHASE_RECOVERY)
+		return ROW_DURABLE;
 	return phase->lock == LOCK_FLOCK ? ROW_FLOCK : phase->lock == LOCK_RANGE ? ROW_RANGE : ROW_FCNTL;
 }
 
@@ -70,6 +72,8 @@ cluster_about(const struct phase *phase, char *buf, size_t len)
 		    phase->lock == LOCK_RANGE ? " of separate ranges" : "");
 	else if (phase->kind == PHASE_VISIBILITY)
 		snprintf(buf, len, "visibility of %s", field_enum_name(phase_change_names, phase->change));
+	else if (phase->kind == PHASE_RECOVERY)
+		snprintf(buf, len, "fsynced records after a node's loss");
 	else if (phase->check == CHECK_DATA)
 		snprintf(buf, len, "data written %s, read %s", field_enum_name(phase_access_names, phase->write_access),
 		    field_enum_name(phase_access_names, phase->read_access));
@@ -95,7 +99,21 @@ cluster_steps(const struct phase *phase, size_t nodes)
 
 	if (phase->kind == PHASE_LOCKS)
 		return CLUSTER_LOCK_FIRST + 2 * nodes;
+	if (phase->kind == PHASE_RECOVERY)
+		return RECOVERY_STEPS;
 	return phase->kind == PHASE_VISIBILITY ? nodes : steps[phase->check];
+}
+
+uint64_t
+recovery_places(const struct phase *phase)
+{
+	return phase->bytes / RECOVERY_RECORD;
+}
+
+bool
+recovery_is(const struct phase *phase, uint64_t step)
+{
+	return phase->kind == PHASE_RECOVERY && phase->steps > 0 && phase->step == step;
 }
 
 size_t
@@ -111,9 +129,12 @@ static const char *
 step_words(const struct phase *phase, size_t step, size_t nodes, const char *node, char *buf, size_t len)
 {
 	static const char *const unlink_words[] = { "made", "opened", "removed", "looked at" };
+	static const char *const recovery_words[] = { "written", "looked at", "looked at once it is back" };
 	bool odd = step % 2 == 1;
 
-	if (phase->kind == PHASE_VISIBILITY)
+	if (phase->kind == PHASE_RECOVERY)
+		snprintf(buf, len, "%s", recovery_words[LS_MIN(step, (size_t)RECOVERY_AGAIN)]);
+	else if (phase->kind == PHASE_VISIBILITY)
 		snprintf(buf, len, "made by %s", node);
 	else if (phase->kind == PHASE_LOCKS && step >= CLUSTER_LOCK_FIRST)
 		snprintf(buf, len, "%zu node%s%s", cluster_step_nodes(phase, step, nodes),
@@ -138,6 +159,8 @@ add_step(const struct phase *phase, size_t step, char *const *nodes, size_t coun
 	phase_copy(phase, out);
 	out->step = step;
 	out->steps = cluster_steps(phase, count);
+	if (phase->kind == PHASE_RECOVERY && step != RECOVERY_WRITE)
+		out->time = 0; /* looking ends with its work */
 	free(out->name);
 	out->name = ls_asprintf("%s: %s",
 	    phase->name != NULL && phase->name[0] != '\0' ? phase->name : cluster_about(phase, about, sizeof(about)),
@@ -247,6 +270,11 @@ cluster_phase_validate(const struct phase *phase, struct ls_err *err)
 		return ls_err_set(err, LS_E_INVALID, "warmup: what is done before counting cannot be checked");
 	if (phase->time > 0 && phase->kind == PHASE_COHERENCE)
 		return ls_err_set(err, LS_E_INVALID, "time: coherence ends with its count");
+	if (phase->kind == PHASE_RECOVERY && phase->step == RECOVERY_WRITE && phase->time == 0)
+		return ls_err_set(err, LS_E_INVALID, "time: recovery writes until its time is over");
+	if (phase->kind == PHASE_RECOVERY && phase->bytes % RECOVERY_RECORD != 0)
+		return ls_err_set(
+		    err, LS_E_INVALID, "bytes: %" PRIu64 " is not a multiple of %d", phase->bytes, RECOVERY_RECORD);
 	if (phase->bytes % BLOCK_BYTES != 0)
 		return ls_err_set(
 		    err, LS_E_INVALID, "bytes: %" PRIu64 " is not a multiple of %d", phase->bytes, BLOCK_BYTES);
@@ -262,15 +290,17 @@ cluster_footprint(const struct phase *phase, uint64_t node_count, uint64_t *out_
 
 	*out_bytes = *out_files = 0;
 	/* Later steps of coherence work on the files of the first. */
-	if (phase->kind == PHASE_COHERENCE && phase->step > 0)
+	if ((phase->kind == PHASE_COHERENCE || phase->kind == PHASE_RECOVERY) && phase->step > 0)
 		return;
 	if (phase->kind == PHASE_VISIBILITY || (phase->kind == PHASE_COHERENCE && phase->check == CHECK_EXCL))
 		files = phase->count;
-	else if (phase->kind == PHASE_COHERENCE && (phase->check == CHECK_DATA || phase->check == CHECK_ATTRIBUTES))
+	else if (phase->kind == PHASE_RECOVERY ||
+	    (phase->kind == PHASE_COHERENCE && (phase->check == CHECK_DATA || phase->check == CHECK_ATTRIBUTES)))
 		files = node_count;
 	else if (phase->kind == PHASE_COHERENCE && phase->check == CHECK_RENAME)
 		files = 2;
-	if (phase->kind == PHASE_COHERENCE && (phase->check == CHECK_DATA || phase->check == CHECK_UNLINK))
+	if (phase->kind == PHASE_RECOVERY ||
+	    (phase->kind == PHASE_COHERENCE && (phase->check == CHECK_DATA || phase->check == CHECK_UNLINK)))
 		bytes = phase->bytes;
 	else if (phase->kind == PHASE_COHERENCE && (phase->check == CHECK_APPEND || phase->check == CHECK_TRUNCATE))
 		bytes = sat_mul(sat_mul(phase->count, (uint64_t)12 * CLUSTER_RECORD), node_count) + BLOCK_BYTES;

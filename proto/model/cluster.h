@@ -1,5 +1,5 @@
 /*
- * Phases in which nodes look at what other nodes did: coherence, locks, visibility. A job names one phase for a row; lockstep takes it
+ * Phases in which nodes look at what other nodes did: coherence, locks, visibility, recovery. A job names one phase for a row; lockstep takes it
  * apart into steps once it knows the run's nodes, so that what must have happened before something else lies behind a barrier. All
  * nodes of the row take part in each step (of locks: so many as the step is for), one worker each; its place among them is its rank.
  *
@@ -12,6 +12,7 @@
  *	attributes	by turns all change size and mtime of their own files, all ask for those of the others; CLUSTER_ROUNDS times
  *	locks		rank 0 takes a lock; the others try it; then for 1 to all nodes: lock and count; read the counts
  *	visibility	each rank in turn makes the changes
+ *	recovery	all write and fsync, while a node is lost; the others look for what was fsynced; and once more when it is back
  *
  * Promises: promises.def says what a file system promises; a violation of that alone fails a phase.
  */
@@ -21,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/base/defs.h"
 #include "common/base/err.h"
 #include "proto/model/job.h"
 #include "proto/model/results.h"
@@ -31,6 +33,15 @@
 #define CLUSTER_LOCK_TRY   1
 #define CLUSTER_LOCK_FIRST 2  /* from here on, for each number of nodes: count under locks, read */
 #define CLUSTER_LIST_MAX   16 /* sentences of a node */
+#define RECOVERY_WRITE     0  /* steps of recovery */
+#define RECOVERY_LOOK      1
+#define RECOVERY_AGAIN     2
+#define RECOVERY_STEPS     3
+#define RECOVERY_RECORD    16384          /* bytes of a record */
+#define RECOVERY_STALLS    8              /* longest ones that a node tells */
+#define RECOVERY_STALL_NS  NS_PER_S       /* shorter ones do not put off when full rate counts as reached */
+#define RECOVERY_WINDOW_NS (2 * NS_PER_S) /* over which that rate is taken */
+#define RECOVERY_FULL      0.9            /* of the rate before the loss */
 
 /* What a phase holds a file system to, as bits. */
 enum promise_row {
@@ -46,12 +57,13 @@ enum promise_row {
 	ROW_FCNTL = 1 << 9,
 	ROW_FLOCK = 1 << 10,
 	ROW_RANGE = 1 << 11,
-	ROW_SEEN = 1 << 12, /* each change, within the time that a visibility phase waits */
+	ROW_SEEN = 1 << 12,    /* each change, within the time that a visibility phase waits */
+	ROW_DURABLE = 1 << 13, /* what was fsynced is there after the loss of the node that wrote it */
 };
 
 #define ROWS_DATA  (ROW_DATA_BUFFERED | ROW_DATA_DIRECT | ROW_DATA_MMAP)
 #define ROWS_LOCKS (ROW_FCNTL | ROW_FLOCK | ROW_RANGE)
-#define ROWS_ALL   0x1fff
+#define ROWS_ALL   0x3fff
 
 struct promise {
 	bool promised;
@@ -60,6 +72,12 @@ struct promise {
 
 /* What a file system of that type, mounted with these options ("rw,coherency=full"), promises; either may be NULL. */
 struct promise promise_of(const char *fs_type, const char *mount_options, enum promise_row row);
+
+/* Records that a recovery phase keeps: the n-th lies in place n modulo these. */
+uint64_t recovery_places(const struct phase *phase);
+
+/* Is it that step of a recovery phase? */
+bool recovery_is(const struct phase *phase, uint64_t step);
 
 /* The row that a phase is about. */
 enum promise_row cluster_row(const struct phase *phase);
@@ -87,6 +105,9 @@ void cluster_footprint(const struct phase *phase, uint64_t node_count, uint64_t 
 
 /* A deep copy into uninitialised memory; ended with cluster_node_desc. */
 void cluster_node_copy(const struct cluster_node *from, struct cluster_node *to);
+
+/* Fills recovery of a phase that writes while a node is lost, from what its nodes told and when they were lost. results_judge_promises does it. */
+void recovery_judge(const struct results *results, struct phase_result *phase);
 
 /*
  * Sets promise of each such phase from what its nodes saw, and makes a phase in which a promise was violated one that is not

@@ -129,6 +129,10 @@ validate_phases(const struct job *job, struct ls_err *err)
 		if (phase_validate(&job->phases[i], &inner) != LS_OK ||
 		    validate_names(job->phases[i].nodes, job->phases[i].nodes_count, &inner) != LS_OK)
 			return ls_err_set(err, inner.rc, "phases[%zu].%s", i, inner.text);
+		if (job->phases[i].kind == PHASE_RECOVERY && job->phases[i].expect_loss > 0 &&
+		    job->on_node_loss != ON_LOSS_CONTINUE)
+			return ls_err_set(err, LS_E_INVALID,
+			    "phases[%zu].expect_loss: a node may be lost only with on_node_loss: continue", i);
 		if ((phase_kind_info((enum phase_kind)job->phases[i].kind)->groups & PHASE_TOOL) &&
 		    job->phases[i].steps == 0)
 			return ls_err_set(err, LS_E_INVALID,

@@ -211,14 +211,74 @@ gather(const struct phase_result *phase, struct promise_result *r)
 	return untested;
 }
 
+/* Of recovery the nodes that were lost are what it is about: the others look. */
+static bool
+is_expected(const struct phase_result *phase, const struct node_result *node)
+{
+	return took_part(node) && !(phase->kind == PHASE_RECOVERY && node->state == NODE_LOST);
+}
+
 static bool
 is_whole(const struct phase_result *phase)
 {
 	for (size_t n = 0; n < phase->nodes_count; n++)
-		if (took_part(&phase->nodes[n]) &&
+		if (is_expected(phase, &phase->nodes[n]) &&
 		    (phase->nodes[n].state != NODE_DONE || phase->nodes[n].cluster == NULL))
 			return false;
 	return phase->nodes_count > 0;
+}
+
+/* Nodes know each other by number: what they say of {2} is of the run's second. Once named, nothing is left to be done. */
+static void
+name_nodes(const struct results *results, char **text)
+{
+	for (char *at = strchr(*text, '{'); at != NULL; at = strchr(at + 1, '{')) {
+		char *end;
+		unsigned long number = strtoul(at + 1, &end, 10);
+
+		if (end == at + 1 || *end != '}' || number == 0 || number > results->nodes_count)
+			continue;
+		*at = '\0';
+		char *named = ls_asprintf("%s%s%s", *text, results->nodes[number - 1].name, end + 1);
+		size_t done = strlen(*text) + strlen(results->nodes[number - 1].name);
+		free(*text);
+		*text = named;
+		at = named + done - 1;
+	}
+}
+
+static void
+name_all_nodes(const struct results *results, struct phase_result *phase)
+{
+	for (size_t n = 0; n < phase->nodes_count; n++) {
+		struct cluster_node *c = phase->nodes[n].cluster;
+
+		for (size_t i = 0; c != NULL && i < c->list_count; i++)
+			name_nodes(results, &c->list[i]);
+	}
+}
+
+/* A step of recovery that had nothing to do: why not. NULL: it had. */
+static char *
+why_nothing_to_recover(const struct results *results, const struct phase_result *phase)
+{
+	const struct phase *spec = &phase->spec;
+	uint64_t lost = 0;
+
+	for (size_t n = 0; n < results->nodes_count; n++) {
+		const struct node_loss *loss = results->nodes[n].loss;
+
+		/* The three steps follow each other: it was lost in the first of them, or in one before. */
+		if (loss == NULL || loss->repetition != phase->repetition || loss->phase + spec->step < phase->index)
+			continue;
+		lost++;
+		if (spec->step == RECOVERY_AGAIN && !loss->returned)
+			return ls_asprintf("%s did not come back%s: what it had fsynced was not looked at once more",
+			    results->nodes[n].name, spec->return_time > 0 ? " in time" : ", and was not waited for");
+	}
+	if (lost == 0 && spec->step == RECOVERY_WRITE && spec->expect_loss > 0)
+		return ls_strdup("no node was lost: how the others get over that is not known");
+	return NULL;
 }
 
 static enum promise_outcome
@@ -260,6 +320,7 @@ judge(const struct results *results, struct phase_result *phase)
 	struct promise promise = promise_to_all(results, phase);
 	struct promise_result *r = ls_malloc(sizeof(*r));
 	const struct node_result *untested;
+	char *idle = NULL;
 	char about[128];
 
 	field_struct_init(&promise_result_desc, r);
@@ -268,7 +329,10 @@ judge(const struct results *results, struct phase_result *phase)
 	r->what = ls_strdup(cluster_about(spec, about, sizeof(about)));
 	r->source = ls_strdup(promise.source);
 	r->promised = promise.promised;
+	name_all_nodes(results, phase);
 	untested = gather(phase, r);
+	if (phase->kind == PHASE_RECOVERY && (idle = why_nothing_to_recover(results, phase)) != NULL)
+		tell(r, "%s", idle);
 	if (untested != NULL)
 		tell(r, "%s: %s", untested->node, untested->cluster->untested);
 	/* Without a node's part nobody can say who made a name or how many counts there should be. */
@@ -280,7 +344,10 @@ judge(const struct results *results, struct phase_result *phase)
 		judge_winners(phase, r);
 	else if (phase->kind == PHASE_LOCKS && spec->step > CLUSTER_LOCK_FIRST && spec->step % 2 == 1)
 		judge_counts(phase, r);
-	r->outcome = (int)outcome_of(r, untested != NULL || !is_whole(phase));
+	if (recovery_is(spec, RECOVERY_WRITE))
+		recovery_judge(results, phase);
+	r->outcome = (int)outcome_of(r, untested != NULL || idle != NULL || !is_whole(phase));
+	free(idle);
 	warn(phase, r);
 	if (phase->promise != NULL)
 		field_struct_fini(&promise_result_desc, phase->promise);
