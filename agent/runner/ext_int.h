@@ -36,6 +36,8 @@ struct ext_run {
 	int semaphores;              /* bonnie++ 1.03: the set; -1: none */
 };
 
+enum ext_counted { EXT_COUNTED_CALLS, EXT_COUNTED_DEVICE, EXT_COUNTED_NOTHING };
+
 /* How one program is held and let go. */
 struct ext_program {
 	enum tool_kind tool;
@@ -54,11 +56,7 @@ struct ext_program {
 	bool (*over)(struct ext_run *run, size_t step, struct ls_err *err);
 	void (*end)(struct ext_run *run); /* NULL: nothing */
 	/* What of /proc/PID/io is its work in that step. */
-	enum ext_counted {
-		EXT_COUNTED_CALLS = 0,
-		EXT_COUNTED_DEVICE,
-		EXT_COUNTED_NOTHING
-	} (*counted)(const struct ext_run *run, size_t step);
+	enum ext_counted (*counted)(const struct ext_run *run, size_t step);
 	int64_t look_ns; /* how often arrived and over must be asked; 0: when the program says something */
 };
 

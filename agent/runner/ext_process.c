@@ -138,7 +138,7 @@ spawn(struct ext_process *p, const struct ext_start *start, const struct plumbin
 		argv[n++] = borrow("--semaphores");
 		argv[n++] = set;
 	}
-	for (size_t i = 0; start->argv[i] != NULL && i < ARGS_MAX; i++)
+	for (size_t i = 0; i < ARGS_MAX && start->argv[i] != NULL; i++)
 		argv[n++] = borrow(start->argv[i]);
 	argv[n] = NULL;
 

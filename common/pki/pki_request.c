@@ -119,7 +119,7 @@ pki_request_check(const struct pki_request *req, const char *cert_text, const ch
 {
 	X509 *cert = cert_from_text(cert_text);
 	X509 *root = cert_from_text(ca_text);
-	struct identity found;
+	struct identity found = { 0 };
 	enum ls_rc rc = LS_OK;
 
 	if (cert == NULL || root == NULL)
