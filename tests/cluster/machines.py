@@ -2,6 +2,7 @@
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -66,6 +67,23 @@ class Lab:
     def join(self, node, timeout=600):
         self.script("join", str(node), timeout=timeout)
 
+    def boot_id(self, node):
+        return self.sh(node, "cat /proc/sys/kernel/random/boot_id", check=False).strip()
+
+    def reboot_all(self, timeout=600):
+        """Each machine by its own reboot command, all at once."""
+        before = {node: self.boot_id(node) for node in (1, 2, 3)}
+        self.sh("all", "systemctl reboot", check=False)
+        end = time.monotonic() + timeout
+        for node, old in before.items():
+            while True:
+                self.script("power", str(node), "wait", check=False)
+                now = self.boot_id(node)
+                if len(now) == len(old) and now != old:
+                    break
+                need(time.monotonic() < end, f"node{node} has not booted again within {timeout} s")
+                time.sleep(1)
+
     def wait_for(self, node, what, command, timeout):
         """Polls a command on a node until it succeeds."""
         end = time.monotonic() + timeout
@@ -126,7 +144,11 @@ class Site:
     def stop(self):
         if self.daemon:
             self.daemon.terminate()
-            self.daemon.wait(30)
+            try:
+                self.daemon.wait(30)
+            except subprocess.TimeoutExpired:
+                self.daemon.kill()
+                self.daemon.wait(30)
             self.daemon = None
 
     def put_packages(self):
@@ -137,6 +159,23 @@ class Site:
             if "dbgsym" not in deb:
                 shutil.copy(deb, self.share)
         need(glob.glob(os.path.join(self.share, "lockstep-agent_*.deb")), f"no packages in {self.debs}: make deb")
+
+    def put_rebuilt(self):
+        """The same packages built again, as a later version: /lab/lockstep/rebuilt."""
+        out = os.path.join(self.share, "rebuilt")
+        os.makedirs(out)
+        for deb in glob.glob(os.path.join(self.share, "*.deb")):
+            tree = os.path.join(out, "tree")
+            run(["dpkg-deb", "-R", deb, tree])
+            control = os.path.join(tree, "DEBIAN", "control")
+            with open(control, encoding="utf-8") as f:
+                text = f.read()
+            version = re.search(r"^Version: (\S+)$", text, re.MULTILINE).group(1)
+            with open(control, "w", encoding="utf-8") as f:
+                f.write(re.sub(r"(^Version: |\(= )" + re.escape(version), r"\1" + version + "+rebuilt", text, flags=re.MULTILINE))
+            name = os.path.basename(deb).replace(version, version + "+rebuilt")
+            run(["dpkg-deb", "--root-owner-group", "-b", tree, os.path.join(out, name)])
+            shutil.rmtree(tree)
 
     def install(self):
         """The agent's package on each machine, the directory on the volume once, and each machine enrolled by a token."""

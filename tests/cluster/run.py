@@ -4,11 +4,14 @@
   tests/cluster/run.py [--list] [--only WORD] [--keep]
 
 Boots the lab for each kind of volume in turn, installs the Debian packages on the machines, runs the scenarios of that kind and
-prints "N passed, N failed, N skipped". Results documents and a page of each run stay in BUILD/cluster. What is proved is
-behaviour: the machines are emulated, their speed means nothing.
+prints "N passed, N failed, N skipped". BUILD/cluster keeps the results document and a page of each run, what the check said, the
+comparison of the file systems, and summary.txt, which says what was played and how long it took. What is proved is behaviour: the
+machines are emulated, their speed means nothing.
 """
 import argparse
 import os
+import shutil
+import signal
 import sys
 import time
 import traceback
@@ -34,8 +37,17 @@ def missing():
 
 
 class Count:
-    def __init__(self):
+    def __init__(self, summary):
         self.passed = self.failed = self.skipped = 0
+        self.summary = summary
+
+    def say(self, line):
+        print(line, flush=True)
+        self.summary.write(line + "\n")
+        self.summary.flush()
+
+    def end(self):
+        self.say(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
 
     def run(self, name, function, *words):
         began = time.monotonic()
@@ -43,27 +55,28 @@ class Count:
             function(*words)
         except scenarios.Skip as why:
             self.skipped += 1
-            print(f"SKIP {name}: {why}", flush=True)
+            self.say(f"SKIP {name}: {why}")
             return False
         except Exception as error:  # a scenario may fail in any way: the others go on
             self.failed += 1
-            print(f"FAIL {name} ({time.monotonic() - began:.0f} s): {error}", flush=True)
+            self.say(f"FAIL {name} ({time.monotonic() - began:.0f} s): {error}")
             if not isinstance(error, machines.Failed):
                 traceback.print_exc()
             return False
         self.passed += 1
-        print(f"ok   {name} ({time.monotonic() - began:.0f} s)", flush=True)
+        self.say(f"ok   {name} ({time.monotonic() - began:.0f} s)")
         return True
 
 
-def volume(kind, wanted, count, out, keep):
-    """One kind of volume: boot, install, the scenarios."""
+def play(kind, wanted, count, out, keep):
+    """One set of machines: boot, install, the scenarios. keep: they stay up."""
     lab = machines.Lab()
     site = machines.Site(lab, BUILD, out)
+    place = scenarios.KINDS[kind]
     try:
-        if not count.run(f"{kind}: three machines up", lab.up, kind):
+        if not count.run(f"{kind}: three machines up", lab.up, place.volume):
             return
-        if not count.run(f"{kind}: packages installed, agents connected", site.start):
+        if place.installed and not count.run(f"{kind}: packages installed, agents connected", site.start):
             return
         for name, function in wanted:
             count.run(f"{kind}: {name}", function, scenarios.Context(kind, lab, site, out))
@@ -71,6 +84,14 @@ def volume(kind, wanted, count, out, keep):
         site.stop()
         if not keep:
             lab.down()
+
+
+def compare(out):
+    """What was measured on each file system, side by side."""
+    base = os.path.join(out, "compare")
+    sides = [f"{title}={os.path.join(out, kind)}-quick.json" for kind, title in scenarios.COMPARED]
+    for ending, form in (("txt", "text"), ("html", "html"), ("md", "markdown")):
+        machines.run([os.path.join(BUILD, "bin", "lockstep"), "compare", *sides, "--format", form, "--output", f"{base}.{ending}"])
 
 
 def main():
@@ -90,13 +111,21 @@ def main():
         print(f"SKIP: {why}\n0 passed, 0 failed, 1 skipped")
         return 0
     out = os.path.join(BUILD, "cluster")
+    if not words.only:
+        shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that machines and daemon end, too
     machines.Lab.script("build", timeout=1800)
-    count = Count()
-    for kind, wanted in plan.items():
-        if wanted:
-            volume(kind, wanted, count, out, words.keep)
-    print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")
+    began = time.monotonic()
+    with open(os.path.join(out, "summary.txt"), "w", encoding="utf-8") as summary:
+        count = Count(summary)
+        for kind, wanted in plan.items():
+            if wanted:
+                play(kind, wanted, count, out, words.keep)
+        if not words.only:
+            count.run("the file systems side by side", compare, out)
+        count.say(f"took {(time.monotonic() - began) / 60:.0f} min")
+        count.end()
     return 1 if count.failed else 0
 
 
