@@ -198,7 +198,7 @@ cluster_open(struct worker *w, int flags)
 {
 	struct cluster *c = &w->engine->cluster;
 
-	return openat(c->dir_fd, c->name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return path_open(c->dir_fd, c->name, flags, 0600);
 }
 
 bool

@@ -10,7 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define DIR_MODE 0700
+#define DIR_MODE       0700
+#define MADE_MEANWHILE 16 /* tries for a file that others make and remove at the same time */
 
 static int
 open_resolved(int dir_fd, const char *rel, int flags, mode_t mode)
@@ -75,8 +76,8 @@ open_by_component(int dir_fd, const char *rel, int flags, mode_t mode)
 	return fd;
 }
 
-int
-path_open(int dir_fd, const char *rel, int flags, mode_t mode)
+static int
+open_once(int dir_fd, const char *rel, int flags, mode_t mode)
 {
 	int fd;
 
@@ -85,6 +86,25 @@ path_open(int dir_fd, const char *rel, int flags, mode_t mode)
 	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
 	if (fd < 0 && errno == ENOSYS)
 		return open_by_component(dir_fd, rel, flags, mode);
+	return fd;
+}
+
+/*
+ * Where two nodes make a file at the same time, OCFS2 answers EEXIST to the second one, O_EXCL or not: its kernel has looked before
+ * and found nothing, and ocfs2_mknod() looks again under the cluster's lock. The file is there then, unless somebody removes it.
+ */
+int
+path_open(int dir_fd, const char *rel, int flags, mode_t mode)
+{
+	int fd = open_once(dir_fd, rel, flags, mode);
+
+	if ((flags & O_CREAT) == 0 || (flags & O_EXCL) != 0)
+		return fd;
+	for (int i = 0; i < MADE_MEANWHILE && fd < 0 && errno == EEXIST; i++) {
+		fd = open_once(dir_fd, rel, flags & ~O_CREAT, mode);
+		if (fd < 0 && errno == ENOENT)
+			fd = open_once(dir_fd, rel, flags, mode);
+	}
 	return fd;
 }
 

@@ -11,7 +11,8 @@
 
 /*
  * open(2) of rel below dir_fd with O_CLOEXEC and O_NOFOLLOW. openat2 where the kernel has it (5.6), else component by
- * component (which then cannot tell bind mounts of the same file system). Returns a descriptor or -1 with errno.
+ * component (which then cannot tell bind mounts of the same file system). With O_CREAT and without O_EXCL a file that another node
+ * makes at the same time is opened, also where the file system answers EEXIST (OCFS2). Returns a descriptor or -1 with errno.
  */
 int path_open(int dir_fd, const char *rel, int flags, mode_t mode);
 

@@ -108,6 +108,17 @@ def three(mounts, tmp_path):
         yield made
 
 
+def test_a_file_that_two_nodes_make_at_once_is_opened(three):
+    """OCFS2 answers EEXIST to the second one, though O_EXCL is not asked for."""
+    cluster, volumes, backing = three
+    work = [{"kind": "coherence", "check": "append"}, {"kind": "coherence", "check": "truncate"}, {"kind": "locks", "lock": "flock"},
+            {"kind": "write", "layout": "shared", "file_size": "192KiB", "record_size": "64KiB"}]
+    status, results, err = run_with(cluster, volumes, backing, {"short_phases": True, "phases": [
+        {**SMALL, **p} if p["kind"] != "write" else p for p in work]}, mode("made-twice"))
+    assert status == 0, err
+    assert results["run"]["state"] == "finished"
+
+
 @pytest.mark.parametrize("phase,tell,what,sentence", [
     ({"kind": "coherence", "check": "data"}, mode("stale-data"), "data written buffered, read buffered", "stale, of round 1 instead of 2"),
     ({"kind": "coherence", "check": "append", "count": 200}, mode("lost-append"), "O_APPEND by all", "records are lost"),

@@ -17,6 +17,7 @@
 	MODE(LATE_NAMES, "late-names")   /* ms: what another mount made, renamed or linked is not there yet */         \
 	MODE(DOUBLE_EXCL, "double-excl") /* ms: as late-names, and O_EXCL makes such a file all the same */            \
 	MODE(LOST_APPEND, "lost-append") /* O_APPEND writes behind what this mount has seen of the file */             \
+	MODE(MADE_TWICE, "made-twice")   /* O_CREAT without O_EXCL: another has just made it, EEXIST */                \
 	MODE(LOCAL_LOCKS, "local-locks") /* fcntl and flock locks exclude only who is on this mount */
 
 enum incoherent_mode {

@@ -267,7 +267,12 @@ v_create(const char *path, mode_t mode, struct fuse_file_info *fi)
 	int flags = backing_flags(fi->flags) | O_CREAT;
 	if (incoherent_get(INCOHERENT_DOUBLE_EXCL) != 0)
 		flags &= ~O_EXCL;
-	int rc = keep(path, openat(volume.backing, rel(path), flags, mode), fi);
+	int fd = openat(volume.backing, rel(path), flags, mode);
+	if (fd >= 0 && (fi->flags & O_EXCL) == 0 && incoherent_get(INCOHERENT_MADE_TWICE) != 0) {
+		close(fd);
+		return -EEXIST;
+	}
+	int rc = keep(path, fd, fi);
 	if (rc == 0)
 		incoherent_made(rel(path));
 	return rc;
