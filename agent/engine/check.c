@@ -215,9 +215,14 @@ sentence(const struct mismatch *m)
 
 	if (s == NULL)
 		return ls_asprintf("%s at %" PRIu64 ": %s", m->path, m->offset, what[m->cause]);
-	return ls_asprintf("%s at %" PRIu64 ": %s; %s file \"%s\" at %" PRIu64 ", by node %" PRIu64 " worker %" PRIu64
+	/* A stamp that is whole and of this run: {2} stands for the run's second node, whose name others know. */
+	bool known = m->cause == MISMATCH_MISPLACED || m->cause == MISMATCH_STALE;
+	char node[32];
+
+	snprintf(node, sizeof(node), known ? "{%" PRIu64 "}" : "number %" PRIu64, known ? s->node + 1 : s->node);
+	return ls_asprintf("%s at %" PRIu64 ": %s; %s file \"%s\" at %" PRIu64 ", by node %s worker %" PRIu64
 			   " in %s (arm %" PRIu64 ", pass %" PRIu64 "), %s",
-	    m->path, m->offset, what[m->cause], by, s->file, s->offset, s->node, s->worker,
+	    m->path, m->offset, what[m->cause], by, s->file, s->offset, node, s->worker,
 	    s->phase != NULL ? s->phase : "an unknown phase", s->arm, s->pass, s->written_at);
 }
 

@@ -82,6 +82,9 @@ layout_place(struct worker *w)
 	case LAYOUT_INTERLEAVED:
 		snprintf(d->path, sizeof(d->path), "shared/data.i");
 		break;
+	case LAYOUT_SAME:
+		snprintf(d->path, sizeof(d->path), "shared/data.s");
+		break;
 	}
 	d->file = file_number((enum phase_layout)e->spec.layout, w->index);
 	return true;
@@ -112,11 +115,12 @@ part_begin(const struct worker *w)
 	return w->engine->spec.layout == LAYOUT_INTERLEAVED ? 0 : w->data.place.offset;
 }
 
-/* Many files are too many to know the age of each; and what other nodes wrote into theirs, this one does not know. */
+/* Many files are too many to know the age of each; and what other nodes wrote, into theirs or all over ours, this one does not know. */
 static bool
 has_ages(const struct worker *w)
 {
-	return w->engine->spec.files_per_worker <= 1 && w->engine->owner == w->engine->config.node_index;
+	return w->engine->spec.files_per_worker <= 1 && w->engine->spec.layout != LAYOUT_SAME &&
+	    w->engine->owner == w->engine->config.node_index;
 }
 
 void
@@ -171,7 +175,7 @@ layout_make_directory(struct worker *w)
 {
 	char name[PATH_MAX_REL];
 
-	if (w->engine->spec.layout == LAYOUT_SHARED || w->engine->spec.layout == LAYOUT_INTERLEAVED)
+	if (w->engine->spec.layout >= LAYOUT_SHARED)
 		return make_directory(w, "shared");
 	snprintf(name, sizeof(name), "n%llu", (unsigned long long)w->engine->config.node_index);
 	return make_directory(w, name);
@@ -260,6 +264,7 @@ empty_part(struct worker *w, int fd, off_t size)
 	case LAYOUT_SHARED:
 		return empty_segment(w, fd, size);
 	case LAYOUT_INTERLEAVED:
+	case LAYOUT_SAME: /* all cut it to the same, so that it does not matter who is first */
 		return empty_interleaved(w, fd, size);
 	}
 	return true;
@@ -433,7 +438,9 @@ layout_make_filled(struct worker *w)
 	if (fd < 0)
 		return fail_sys(w, SHM_CALL_OPEN);
 
-	bool ok = part_is_there(w, fd) || layout_write_part(w, fd);
+	/* One worker of a node writes what is everybody's. */
+	bool done = w->engine->spec.layout == LAYOUT_SAME && w->index > 0;
+	bool ok = done || part_is_there(w, fd) || layout_write_part(w, fd);
 	if (ok)
 		layout_note_filled(w, w->data.place.length);
 	close(fd);

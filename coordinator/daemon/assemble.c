@@ -286,6 +286,7 @@ assemble_own(struct store *store, const char *run, struct results *out, struct l
 	if (rc == LS_OK) {
 		tool_figures_after(r.phases, r.phases_count);
 		results_add_scaling(&r);
+		results_add_contention(&r);
 		results_add_quality_warnings(&r);
 		results_judge_promises(&r);
 	}

@@ -7,8 +7,8 @@
 
 #include "common/base/units.h"
 #include "coordinator/report/by_op.h"
-#include "coordinator/report/recovery.h"
 #include "coordinator/report/rows_int.h"
+#include "coordinator/report/side_table.h"
 #include "coordinator/report/steady.h"
 #include "coordinator/report/text_int.h"
 
@@ -259,31 +259,41 @@ steady_line(struct sink *out, const struct phase_result *phase)
 }
 
 static void
-recovery_table(struct sink *out, const struct phase_result *phase)
+side_table(struct sink *out, const struct side_table *t)
 {
-	const struct recovery *r = phase->recovery;
-	struct sink said = { 0 };
-	char cell[32];
+	char cell[48];
 
-	if (r == NULL)
-		return;
-	recovery_sentence(&said, phase);
-	sink_printf(out, "<h3>Loss of a node</h3>\n<p>");
-	html_text(out, said.text);
-	sink_free(&said);
+	sink_printf(out, "<h3>%s</h3>\n<p>", t->heading);
+	html_text(out, t->said.text);
 	sink_printf(out, "</p>\n<div class=scroll><table><tr><th>machine</th>");
-	for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
-		sink_printf(out, "<th>%s</th>", recovery_columns[c].title);
+	for (size_t c = 0; c < t->column_count; c++)
+		sink_printf(out, "<th>%s</th>", t->columns[c].title);
 	sink_printf(out, "</tr>\n");
-	for (size_t n = 0; n < r->nodes_count; n++) {
+	for (size_t n = 0; n < t->row_count; n++) {
 		sink_printf(out, "<tr><td>");
-		html_text(out, r->nodes[n].node);
+		html_text(out, t->rows[n].node);
 		sink_printf(out, "</td>");
-		for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
-			sink_printf(out, "<td>%s</td>", recovery_cell(&r->nodes[n], c, cell, sizeof(cell)));
+		for (size_t c = 0; c < t->column_count; c++)
+			sink_printf(
+			    out, "<td>%s</td>", side_cell(&t->columns[c], &t->rows[n].values[c], cell, sizeof(cell)));
 		sink_printf(out, "</tr>\n");
 	}
 	sink_printf(out, "</table></div>\n");
+	if (t->note != NULL)
+		sink_printf(out, "<p class=soft>%s</p>\n", t->note);
+}
+
+static void
+side_tables_of(struct sink *out, const struct phase_result *phase)
+{
+	for (size_t i = 0; i < SIDE_TABLES; i++) {
+		struct side_table t;
+
+		if (!side_tables[i](phase, &t))
+			continue;
+		side_table(out, &t);
+		side_table_fini(&t);
+	}
 }
 
 void
@@ -312,7 +322,7 @@ html_phase(struct sink *out, const struct results *results, size_t p)
 		return;
 	}
 	steady_line(out, phase);
-	recovery_table(out, phase);
+	side_tables_of(out, phase);
 	tiles(out, phase);
 	charts(out, phase, p);
 	html_skew(out, results, phase);

@@ -4,7 +4,7 @@
  */
 #include "coordinator/report/csv_int.h"
 #include "coordinator/report/format.h"
-#include "coordinator/report/recovery.h"
+#include "coordinator/report/side_table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -238,28 +238,34 @@ rows_steady(const struct csv *csv)
 	row_f64(csv, "steady_slope", s->slope_percent, "%");
 }
 
+static void
+row_side(const struct csv *csv, const struct side_column *column, const struct side_value *value)
+{
+	row_f64(csv, column->metric, value->known ? value->value : (double)NAN,
+	    strcmp(column->unit, "x") == 0 ? "1" : column->unit);
+}
+
 /* Of all nodes together, then of each: rows of the node's name. */
 static void
-rows_recovery(struct csv csv)
+rows_side(struct csv csv)
 {
-	const struct recovery *r = csv.phase->recovery;
+	const char *all = csv.node;
 
-	if (r == NULL)
-		return;
-	row_u64(&csv, "recovery_lost", r->lost, "1");
-	row_u64(&csv, "recovery_expected", r->expected, "1");
-	row_i64(&csv, "recovery_loss_at", r->loss_ns, "ns");
-	row_f64(&csv, "recovery_rate_before", r->rate_before, "B/s");
-	row_i64(&csv, "recovery_full_rate_after", r->full_rate_after_ns, "ns");
-	for (size_t n = 0; n < r->nodes_count; n++)
-		for (size_t c = 0; c < RECOVERY_COLUMNS; c++) {
-			int64_t value = LS_UNKNOWN_I64;
+	for (size_t i = 0; i < SIDE_TABLES; i++) {
+		struct side_table t;
 
-			csv.node = r->nodes[n].node;
-			if (!recovery_value(&r->nodes[n], c, &value))
-				value = LS_UNKNOWN_I64;
-			row_i64(&csv, recovery_columns[c].metric, value, recovery_columns[c].unit);
+		if (!side_tables[i](csv.phase, &t))
+			continue;
+		csv.node = all;
+		for (size_t c = 0; c < t.total_count; c++)
+			row_side(&csv, &t.totals[c], &t.total_values[c]);
+		for (size_t n = 0; n < t.row_count; n++) {
+			csv.node = t.rows[n].node;
+			for (size_t c = 0; c < t.column_count; c++)
+				row_side(&csv, &t.columns[c], &t.rows[n].values[c]);
 		}
+		side_table_fini(&t);
+	}
 }
 
 /* What came of a phase in which nodes look at each other. */
@@ -308,7 +314,7 @@ render_csv(const struct results *results, struct sink *out, struct ls_err *err)
 		rows_imported(&csv);
 		rows_scaling(csv);
 		rows_promise(&csv);
-		rows_recovery(csv);
+		rows_side(csv);
 		for (size_t n = 0; n < csv.phase->nodes_count; n++) {
 			csv.node = csv.phase->nodes[n].node;
 			rows_node(&csv, &csv.phase->nodes[n]);

@@ -8,11 +8,11 @@
 
 #include "common/base/units.h"
 #include "coordinator/report/by_op.h"
-#include "coordinator/report/recovery.h"
 #include "coordinator/report/steady.h"
 #include "coordinator/report/markdown_int.h"
 #include "coordinator/report/rows_int.h"
 #include "coordinator/report/scale_int.h"
+#include "coordinator/report/side_table.h"
 #include "coordinator/report/text_int.h"
 
 extern const struct report_format report_markdown;
@@ -238,32 +238,44 @@ steady_line(struct sink *out, const struct phase_result *phase)
 }
 
 static void
-recovery_table(struct sink *out, const struct phase_result *phase)
+side_table(struct sink *out, const struct side_table *t)
 {
-	const struct recovery *r = phase->recovery;
-	struct sink said = { 0 };
-	char cell[32];
+	char cell[48];
 
-	if (r == NULL)
-		return;
-	recovery_sentence(&said, phase);
 	sink_printf(out, "\n");
-	markdown_text(out, said.text);
-	sink_free(&said);
+	markdown_text(out, t->said.text);
 	sink_printf(out, "\n\n| node |");
-	for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
-		sink_printf(out, " %s |", recovery_columns[c].title);
+	for (size_t c = 0; c < t->column_count; c++)
+		sink_printf(out, " %s |", t->columns[c].title);
 	sink_printf(out, "\n| :--- |");
-	for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
+	for (size_t c = 0; c < t->column_count; c++)
 		sink_printf(out, " ---: |");
-	for (size_t n = 0; n < r->nodes_count; n++) {
+	for (size_t n = 0; n < t->row_count; n++) {
 		sink_printf(out, "\n| ");
-		markdown_text(out, r->nodes[n].node);
-		for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
-			sink_printf(out, " | %s", recovery_cell(&r->nodes[n], c, cell, sizeof(cell)));
+		markdown_text(out, t->rows[n].node);
+		for (size_t c = 0; c < t->column_count; c++)
+			sink_printf(out, " | %s", side_cell(&t->columns[c], &t->rows[n].values[c], cell, sizeof(cell)));
 		sink_printf(out, " |");
 	}
 	sink_printf(out, "\n");
+	if (t->note != NULL) {
+		sink_printf(out, "\n");
+		markdown_text(out, t->note);
+		sink_printf(out, "\n");
+	}
+}
+
+static void
+side_tables_of(struct sink *out, const struct phase_result *phase)
+{
+	for (size_t i = 0; i < SIDE_TABLES; i++) {
+		struct side_table t;
+
+		if (!side_tables[i](phase, &t))
+			continue;
+		side_table(out, &t);
+		side_table_fini(&t);
+	}
 }
 
 static void
@@ -298,7 +310,7 @@ phase_table(struct sink *out, const struct results *results, const struct phase_
 	}
 	by_op_markdown(out, phase);
 	steady_line(out, phase);
-	recovery_table(out, phase);
+	side_tables_of(out, phase);
 }
 
 static enum ls_rc

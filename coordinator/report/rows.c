@@ -274,8 +274,7 @@ report_bytes_of_files(const struct results *results, const struct phase_result *
 	uint64_t workers = job_phase_workers(&results->run.job, &phase->spec);
 	uint64_t files = node == REPORT_ALL ? phase->nodes_count : 1;
 
-	if (phase->spec.layout == LAYOUT_SHARED || phase->spec.layout == LAYOUT_INTERLEAVED ||
-	    report_file_size(phase) == LS_UNKNOWN_U64)
+	if (phase->spec.layout >= LAYOUT_SHARED || report_file_size(phase) == LS_UNKNOWN_U64)
 		return report_file_size(phase);
 	if (phase->spec.layout == LAYOUT_WORKER)
 		files *= workers * LS_MAX(phase->spec.files_per_worker, (uint64_t)1);

@@ -71,6 +71,9 @@ void text_work_about(const struct phase *spec, char *buf, size_t len);
 /* What a phase that looks at what other nodes did is told to do, in a line. */
 void text_promise_about(const struct phase *spec, char *buf, size_t len);
 
+/* What it has beside its rates (side_table.h). */
+void text_side_tables(struct sink *out, const struct phase_result *phase);
+
 /* Do rates of the phase mean anything? Of most steps in which nodes look at each other they do not. */
 bool text_has_rates(const struct phase_result *phase);
 

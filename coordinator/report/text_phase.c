@@ -45,6 +45,7 @@ describe_data(const struct phase *spec, char *buf, size_t len)
 		[LAYOUT_NODE] = "a file per node",
 		[LAYOUT_SHARED] = "one file shared by all",
 		[LAYOUT_INTERLEAVED] = "one interleaved file",
+		[LAYOUT_SAME] = "the same records of one file by all",
 	};
 	char size[32];
 	char record[32];
@@ -428,4 +429,5 @@ text_phase(struct sink *out, const struct results *results, const struct phase_r
 	quality_line(out, phase);
 	bytes_moved(out, phase, &t);
 	text_verified(out, phase);
+	text_side_tables(out, phase);
 }

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "common/base/units.h"
-#include "coordinator/report/recovery.h"
 #include "proto/model/cluster.h"
 
-enum { W_WHAT = 40, W_OUTCOME = 13, W_COUNT = 10, W_TIME = 12, W_RECOVERY = 11 };
+enum { W_WHAT = 40, W_OUTCOME = 13, W_COUNT = 10, W_TIME = 12 };
 
 bool
 text_has_rates(const struct phase_result *phase)
@@ -83,35 +82,6 @@ seen_table(struct sink *out, const struct phase_result *phase)
 	    text_duration(r->uncertainty_ns, a, sizeof(a)), units_format_duration(phase->spec.poll, b, sizeof(b)));
 }
 
-static void
-recovery_table(struct sink *out, const struct phase_result *phase)
-{
-	const struct recovery *r = phase->recovery;
-	struct sink said = { 0 };
-	char cell[32];
-
-	if (r == NULL)
-		return;
-	recovery_sentence(&said, phase);
-	text_wrap(out, "   ", "%s", said.text);
-	sink_free(&said);
-	sink_printf(out, " ");
-	text_name(out, "node");
-	for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
-		text_cell_word(out, W_RECOVERY, recovery_columns[c].title);
-	sink_printf(out, "\n");
-	for (size_t n = 0; n < r->nodes_count; n++) {
-		sink_printf(out, " ");
-		text_name(out, r->nodes[n].node);
-		for (size_t c = 0; c < RECOVERY_COLUMNS; c++)
-			text_cell_word(out, W_RECOVERY, recovery_cell(&r->nodes[n], c, cell, sizeof(cell)));
-		sink_printf(out, "\n");
-	}
-	text_wrap(out, "   ",
-	    "fsynced: records that must be there. stall: the longest time in one write or fsync (one that ended "
-	    "after the loss), and when it began. lost at: last heard of. noticed, back after: from then on");
-}
-
 void
 text_promise(struct sink *out, const struct phase_result *phase)
 {
@@ -123,7 +93,6 @@ text_promise(struct sink *out, const struct phase_result *phase)
 		text_wrap(out, "   ", "held: %" PRIu64 " looked at, all as they must be%s", r->looked,
 		    r->promised ? "" : " (though it is not promised)");
 	seen_table(out, phase);
-	recovery_table(out, phase);
 }
 
 /* --- the table of all ---------------------------------------------------------------------------------------------- */

@@ -57,4 +57,10 @@ void results_add_quality_warnings(struct results *results);
  */
 void results_add_scaling(struct results *results);
 
+/*
+ * Sets aggregate.contention of each phase on something that all nodes share, for which the same repetition has the same phase where each
+ * node has its own: same parameters but for layout, directories and file size, the same nodes at work. A second call makes it anew.
+ */
+void results_add_contention(struct results *results);
+
 #endif

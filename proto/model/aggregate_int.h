@@ -32,6 +32,12 @@ bool span_is_too_short(const struct span *span);
 /* Is the node part of the aggregate? Not when idle, failed or lost. */
 bool node_counts(const struct node_result *node);
 
+/* Of two rates the one in the unit that the phase is told in first. */
+double phase_rate_in_unit(const struct phase_result *phase, double bytes_per_s, double ops_per_s);
+
+/* What the node of that name did in it; NULL: it does not count there. */
+const struct node_result *phase_node_at_work(const struct phase_result *phase, const char *name);
+
 /* A phase in which a node read blocks that are not what was written is no longer done; the first are named as warnings. */
 void phase_judge_verification(struct phase_result *phase);
 

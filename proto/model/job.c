@@ -181,6 +181,7 @@ enum set_kind {
 	SET_NODE,
 	SET_SHARED,
 	SET_INTERLEAVED,
+	SET_SAME,
 	SET_FILES, /* of metadata phases: private, then in a shared directory */
 	SET_FILES_SHARED,
 	SET_DIRECTORIES,
@@ -227,6 +228,8 @@ phase_set_kind(const struct phase *phase)
 		return SET_SHARED;
 	case LAYOUT_INTERLEAVED:
 		return SET_INTERLEAVED;
+	case LAYOUT_SAME:
+		return SET_SAME;
 	}
 	return SET_WORKER;
 }
@@ -312,7 +315,7 @@ job_footprint(const struct job *job, uint64_t node_count, uint64_t *out_bytes, u
 
 	for (enum set_kind kind = SET_WORKER; kind < SET_COUNT; kind++) {
 		size_t n = collect_sets(job, node_count, kind, sets);
-		bool data = kind <= SET_INTERLEAVED;
+		bool data = kind <= SET_SAME;
 		struct file_set most = data ? staircase(sets, n) : largest(sets, n);
 
 		/* Each row has files of its own, and none goes before the run's end. */

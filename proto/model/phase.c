@@ -39,6 +39,7 @@ const char *const phase_layout_names[] = {
 	[LAYOUT_NODE] = "node",
 	[LAYOUT_SHARED] = "shared",
 	[LAYOUT_INTERLEAVED] = "interleaved",
+	[LAYOUT_SAME] = "same",
 	NULL,
 };
 
@@ -458,6 +459,9 @@ phase_place(const struct phase *phase, const uint64_t *node_workers, uint64_t no
 	case LAYOUT_INTERLEAVED:
 		rc = place_interleaved(phase, first_rank + worker, total, &place, err);
 		break;
+	case LAYOUT_SAME:
+		rc = place_segment(phase, 0, 1, &place, err);
+		break;
 	}
 	if (rc == LS_OK)
 		*out = place;
@@ -482,6 +486,7 @@ data_files(const struct phase *phase, uint64_t node_count, uint64_t total_worker
 		return node_count;
 	case LAYOUT_SHARED:
 	case LAYOUT_INTERLEAVED:
+	case LAYOUT_SAME:
 		return 1;
 	}
 	return total_workers;
@@ -490,7 +495,9 @@ data_files(const struct phase *phase, uint64_t node_count, uint64_t total_worker
 uint64_t
 phase_bytes_once(const struct phase *phase, uint64_t node_count, uint64_t total_workers)
 {
-	return sat_mul(data_files(phase, node_count, total_workers), phase->file_size);
+	uint64_t times = phase->layout == LAYOUT_SAME ? total_workers : data_files(phase, node_count, total_workers);
+
+	return sat_mul(times, phase->file_size);
 }
 
 /* What one file or directory of the phase takes. */

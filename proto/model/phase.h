@@ -114,6 +114,12 @@ void phase_copy(const struct phase *phase, struct phase *out);
 /* Do their workers do the same, whatever the phases are called and whoever takes part? (scaling.c) */
 bool phase_same_work(const struct phase *a, const struct phase *b);
 
+/* The same, wherever they do it: on files and in directories of their own, or on one that all share. (scaling.c) */
+bool phase_same_elsewhere(const struct phase *a, const struct phase *b);
+
+/* Do workers of different nodes work on one file, or in one directory? */
+bool phase_is_shared(const struct phase *phase);
+
 /*
  * What a worker moves at the most when neither amount nor time says more: bonnie++ from 1.97 on takes no more than 3 MiB byte by byte.
  * 0: its whole part.

@@ -10,6 +10,7 @@ enum phase_layout {
 	LAYOUT_NODE,
 	LAYOUT_SHARED,      /* in segments */
 	LAYOUT_INTERLEAVED, /* records in turn */
+	LAYOUT_SAME,        /* all workers all records */
 };
 
 enum phase_engine {

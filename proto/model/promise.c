@@ -228,36 +228,6 @@ is_whole(const struct phase_result *phase)
 	return phase->nodes_count > 0;
 }
 
-/* Nodes know each other by number: what they say of {2} is of the run's second. Once named, nothing is left to be done. */
-static void
-name_nodes(const struct results *results, char **text)
-{
-	for (char *at = strchr(*text, '{'); at != NULL; at = strchr(at + 1, '{')) {
-		char *end;
-		unsigned long number = strtoul(at + 1, &end, 10);
-
-		if (end == at + 1 || *end != '}' || number == 0 || number > results->nodes_count)
-			continue;
-		*at = '\0';
-		char *named = ls_asprintf("%s%s%s", *text, results->nodes[number - 1].name, end + 1);
-		size_t done = strlen(*text) + strlen(results->nodes[number - 1].name);
-		free(*text);
-		*text = named;
-		at = named + done - 1;
-	}
-}
-
-static void
-name_all_nodes(const struct results *results, struct phase_result *phase)
-{
-	for (size_t n = 0; n < phase->nodes_count; n++) {
-		struct cluster_node *c = phase->nodes[n].cluster;
-
-		for (size_t i = 0; c != NULL && i < c->list_count; i++)
-			name_nodes(results, &c->list[i]);
-	}
-}
-
 /* A step of recovery that had nothing to do: why not. NULL: it had. */
 static char *
 why_nothing_to_recover(const struct results *results, const struct phase_result *phase)
@@ -329,7 +299,6 @@ judge(const struct results *results, struct phase_result *phase)
 	r->what = ls_strdup(cluster_about(spec, about, sizeof(about)));
 	r->source = ls_strdup(promise.source);
 	r->promised = promise.promised;
-	name_all_nodes(results, phase);
 	untested = gather(phase, r);
 	if (phase->kind == PHASE_RECOVERY && (idle = why_nothing_to_recover(results, phase)) != NULL)
 		tell(r, "%s", idle);
@@ -360,6 +329,7 @@ judge(const struct results *results, struct phase_result *phase)
 void
 results_judge_promises(struct results *results)
 {
+	results_name_nodes(results);
 	for (size_t p = 0; p < results->phases_count; p++) {
 		struct phase_result *phase = &results->phases[p];
 

@@ -88,4 +88,7 @@ enum ls_rc latency_add_to_hist(const struct latency *latency, struct hist *hist,
  */
 void warnings_add(char ***list, size_t *count, const char *fmt, ...) LS_PRINTF(3, 4);
 
+/* Sentences of nodes tell others by their number in the run: {2}. Puts the names there; a number that no node has stays. */
+void results_name_nodes(struct results *results);
+
 #endif

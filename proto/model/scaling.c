@@ -49,19 +49,44 @@ same_value(const struct field_desc *field, const struct phase *a, const struct p
 	return true;
 }
 
-bool
-phase_same_work(const struct phase *a, const struct phase *b)
+/* Are they of one kind, and all values but those that such fields have the same? */
+static bool
+is_same_but(const struct phase *a, const struct phase *b, bool (*ignored)(const char *name))
 {
 	if (a->kind != b->kind)
 		return false;
 	for (size_t i = 0; i < phase_desc.field_count; i++) {
 		const struct field_desc *field = &phase_desc.fields[i];
 
-		if (!is_about_who(field->name) && phase_field_applies(field, (enum phase_kind)a->kind) &&
+		if (!ignored(field->name) && phase_field_applies(field, (enum phase_kind)a->kind) &&
 		    !same_value(field, a, b))
 			return false;
 	}
 	return true;
+}
+
+bool
+phase_same_work(const struct phase *a, const struct phase *b)
+{
+	return is_same_but(a, b, is_about_who);
+}
+
+/* Says on what the workers work. A shared file's size is that of the whole. */
+static bool
+is_about_where(const char *name)
+{
+	static const char *const names[] = { "layout", "dirs", "file_size" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return is_about_who(name);
+}
+
+bool
+phase_same_elsewhere(const struct phase *a, const struct phase *b)
+{
+	return is_same_but(a, b, is_about_where);
 }
 
 /* Nodes at work; the only one of them in *out_only. A phase that is not whole has none. */
@@ -107,14 +132,14 @@ find_solos(const struct results *results)
 	return s;
 }
 
-static double
-rate_of(const struct phase_result *phase, double bytes_per_s, double ops_per_s)
+double
+phase_rate_in_unit(const struct phase_result *phase, double bytes_per_s, double ops_per_s)
 {
 	return phase_kind_info((enum phase_kind)phase->kind)->unit == PHASE_BYTES ? bytes_per_s : ops_per_s;
 }
 
-static const struct node_result *
-node_find(const struct phase_result *phase, const char *name)
+const struct node_result *
+phase_node_at_work(const struct phase_result *phase, const char *name)
 {
 	for (size_t n = 0; n < phase->nodes_count; n++)
 		if (node_counts(&phase->nodes[n]) && strcmp(phase->nodes[n].node, name) == 0)
@@ -142,12 +167,12 @@ add_node(struct scaling *s, struct sums *sums, const struct phase_result *phase,
 	field_struct_init(&node_scaling_desc, n);
 	free(n->node);
 	n->node = ls_strdup(alone->node);
-	n->alone = rate_of(phase, alone->bytes_per_s, alone->ops_per_s);
-	n->together = rate_of(phase, together->bytes_per_s, together->ops_per_s);
+	n->alone = phase_rate_in_unit(phase, alone->bytes_per_s, alone->ops_per_s);
+	n->together = phase_rate_in_unit(phase, together->bytes_per_s, together->ops_per_s);
 	if (n->alone > 0)
 		n->loss = 1 - n->together / n->alone;
 	sums->own += n->alone;
-	sums->all_active += rate_of(phase, active->bytes_per_s, active->ops_per_s);
+	sums->all_active += phase_rate_in_unit(phase, active->bytes_per_s, active->ops_per_s);
 }
 
 static double
@@ -160,8 +185,8 @@ static void
 fill(struct scaling *s, const struct sums *sums, const struct aggregate *a, const struct phase_result *phase,
     size_t nodes)
 {
-	s->last_done = rate_of(phase, a->last_done.bytes_per_s, a->last_done.ops_per_s);
-	s->all_active = rate_of(phase, a->all_active.bytes_per_s, a->all_active.ops_per_s);
+	s->last_done = phase_rate_in_unit(phase, a->last_done.bytes_per_s, a->last_done.ops_per_s);
+	s->all_active = phase_rate_in_unit(phase, a->all_active.bytes_per_s, a->all_active.ops_per_s);
 	s->alone = sums->own / (double)s->nodes_count;
 	if (s->nodes_count < nodes)
 		return; /* n X(1) would be a guess */
@@ -183,7 +208,7 @@ add_scaling(const struct results *results, const struct solos *solos, struct pha
 		if (solos->node[p] == NULL || solo->repetition != phase->repetition ||
 		    !phase_same_work(&solo->spec, &phase->spec))
 			continue;
-		together = node_find(phase, solos->node[p]->node);
+		together = phase_node_at_work(phase, solos->node[p]->node);
 		if (together != NULL)
 			add_node(s, &sums, phase, together, solo, solos->node[p]);
 	}

@@ -18,8 +18,8 @@
 
 #define COLUMNS 100
 
-static const char *const documents[] = { "cluster", "failed", "refused", "charts", "scale", "bonnie", "rows",
-	"steady" };
+static const char *const documents[] = { "cluster", "failed", "refused", "charts", "scale", "bonnie", "rows", "steady",
+	"loss" };
 
 static char *
 read_file(const char *path, size_t *len)

@@ -319,6 +319,31 @@ check_interleaved(const struct interleaved_case *c)
 }
 
 static void
+test_the_same_records_are_everybodys(void **state)
+{
+	static const uint64_t workers[] = { 2, 0, 1 };
+	struct phase p = { .kind = PHASE_WRITE, .layout = LAYOUT_SAME, .file_size = 1000, .record_size = 64 };
+	uint64_t bytes, files;
+
+	(void)state;
+	for (uint64_t node = 0; node < 3; node++)
+		for (uint64_t w = 0; w < workers[node]; w++) {
+			struct phase_place place;
+
+			assert_int_equal(phase_place(&p, workers, 3, node, w, &place, NULL), LS_OK);
+			assert_int_equal(place.file, 0);
+			assert_int_equal(place.offset, 0);
+			assert_int_equal(place.length, 1000);
+			assert_int_equal(place.step, 64);
+		}
+	/* One file, gone over by each. */
+	assert_int_equal(phase_bytes_once(&p, 3, 3), 3000);
+	phase_footprint(&p, 3, 3, &bytes, &files);
+	assert_int_equal(files, 1);
+	assert_int_equal(bytes, 4096);
+}
+
+static void
 test_interleaved_records_go_round_all_workers(void **state)
 {
 	static const uint64_t many[] = { 3, 2 };
@@ -526,6 +551,7 @@ main(void)
 		cmocka_unit_test(test_parameters_apply_by_group),
 		cmocka_unit_test(test_validation_names_the_field),
 		cmocka_unit_test(test_a_raw_device_is_only_read),
+		cmocka_unit_test(test_the_same_records_are_everybodys),
 		cmocka_unit_test(test_interleaved_records_go_round_all_workers),
 		cmocka_unit_test(test_every_byte_has_one_worker),
 		cmocka_unit_test(test_every_byte_has_one_worker_whatever_the_numbers),

@@ -138,6 +138,71 @@ test_names_and_idle_nodes_make_no_difference(void **state)
 	field_struct_fini(&results_desc, &r);
 }
 
+/* --- what sharing costs ------------------------------------------------------------------------------------------ */
+
+static const struct node_case own_rates[] = { { "a", 400 }, { "b", 200 } };
+
+static void
+test_a_shared_file_against_own_files(void **state)
+{
+	struct results r;
+
+	(void)state;
+	field_struct_init(&results_desc, &r);
+	add_phase(&r, PHASE_WRITE, 0, own_rates, 2);
+	add_phase(&r, PHASE_WRITE, 0, together, 2);
+	add_phase(&r, PHASE_WRITE, 0, together, 2);
+	r.phases[1].spec.layout = LAYOUT_SAME;
+	r.phases[1].spec.file_size = 4096; /* the whole, not a worker's */
+	r.phases[2].spec.layout = LAYOUT_SHARED;
+	r.phases[2].spec.record_size = 4096; /* other work */
+	results_add_contention(&r);
+	results_add_contention(&r);
+	const struct contention *c = r.phases[1].aggregate.contention;
+	assert_non_null(c);
+	assert_null(r.phases[0].aggregate.contention);
+	assert_null(r.phases[2].aggregate.contention);
+	assert_true(fabs(c->factor - 600.0 / 360) < 1e-9);
+	assert_true(fabs(c->factor_all_active - 600.0 / 360) < 1e-9);
+	assert_int_equal(c->nodes_count, 2);
+	assert_true(fabs(c->nodes[0].factor - 400.0 / 300) < 1e-9);
+	assert_true(fabs(c->nodes[1].factor - 200.0 / 60) < 1e-9);
+	field_struct_fini(&results_desc, &r);
+}
+
+static void
+test_a_shared_directory_counts_operations(void **state)
+{
+	struct results r;
+
+	(void)state;
+	field_struct_init(&results_desc, &r);
+	add_phase(&r, PHASE_STAT, 0, together, 2);
+	add_phase(&r, PHASE_STAT, 0, own_rates, 2);
+	r.phases[0].spec.dirs = DIRS_SHARED;
+	results_add_contention(&r);
+	assert_true(fabs(r.phases[0].aggregate.contention->factor - 600.0 / 360) < 1e-9);
+	field_struct_fini(&results_desc, &r);
+}
+
+static void
+test_other_nodes_repetitions_and_ends_say_nothing(void **state)
+{
+	struct results r;
+
+	(void)state;
+	field_struct_init(&results_desc, &r);
+	add_phase(&r, PHASE_WRITE, 0, own_rates, 1); /* of one node only */
+	add_phase(&r, PHASE_WRITE, 1, own_rates, 2); /* another repetition */
+	add_phase(&r, PHASE_WRITE, 0, own_rates, 2); /* did not end well */
+	add_phase(&r, PHASE_WRITE, 0, together, 2);
+	r.phases[2].state = PHASE_STATE_FAILED;
+	r.phases[3].spec.layout = LAYOUT_INTERLEAVED;
+	results_add_contention(&r);
+	assert_null(r.phases[3].aggregate.contention);
+	field_struct_fini(&results_desc, &r);
+}
+
 int
 main(void)
 {
@@ -146,6 +211,9 @@ main(void)
 		cmocka_unit_test(test_operations_where_the_phase_counts_them),
 		cmocka_unit_test(test_only_the_same_work_in_the_same_repetition_counts),
 		cmocka_unit_test(test_names_and_idle_nodes_make_no_difference),
+		cmocka_unit_test(test_a_shared_file_against_own_files),
+		cmocka_unit_test(test_a_shared_directory_counts_operations),
+		cmocka_unit_test(test_other_nodes_repetitions_and_ends_say_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
