@@ -169,6 +169,13 @@ data_name_file(struct worker *w)
 	    data_file((unsigned)spec->layout, d->place.file, spec->files_per_worker > 1 ? d->number + 1 : 0);
 }
 
+/* Several write the same block at once: a call of write is whole, copies into a mapping and pieces of direct I/O may mix. */
+static bool
+may_mix(const struct engine *e)
+{
+	return e->spec.layout == LAYOUT_SAME && (e->spec.engine == ENGINE_MMAP || e->spec.direct);
+}
+
 /*
  * Who checks, and what can be checked. Blocks that later phases cannot check are remembered by the kind of the phase that leaves them, until
  * the files are made anew.
@@ -182,15 +189,16 @@ set_checks(struct worker *w, const struct data_traits *traits)
 	if (e->spec.verify && left >= 0) {
 		ls_err_set(&err, LS_E_INVALID,
 		    "verify: an earlier phase, %s, wrote these files in a way that cannot be checked (records that are "
-		    "no "
-		    "multiples of %d bytes, duplicate, or updates in place); write them anew before",
+		    "no multiples of %d bytes, duplicate, updates in place, or the same records by all past write "
+		    "calls); "
+		    "write them anew before",
 		    phase_kind_names[left], DATA_BLOCK);
 		worker_fail_err(w, "arm", &err);
 		return false;
 	}
 	if (traits->fresh || traits->write)
 		checks_note_writer(&e->checks, (unsigned)e->spec.layout, e->spec.kind, traits->fresh,
-		    has_sums(e) && !traits->update && e->spec.duplicate == 0);
+		    has_sums(e) && !traits->update && e->spec.duplicate == 0 && !may_mix(e));
 	if (!e->spec.verify)
 		return true;
 	layout_begin_check(w);
