@@ -234,13 +234,28 @@ check_spool(struct doctor *d)
 		doctor_say(d, FINDING_OK, "spool", NULL, "%s lies on a local disk with %s free", dir, room);
 }
 
+/* The first two numbers of "6.1.0-40-amd64". */
+static bool
+kernel_version(const char *release, unsigned long *major, unsigned long *minor)
+{
+	char *end;
+
+	*major = strtoul(release, &end, 10);
+	if (end == release || *end != '.')
+		return false;
+
+	const char *second = end + 1;
+	*minor = strtoul(second, &end, 10);
+	return end != second;
+}
+
 static void
 check_kernel(struct doctor *d)
 {
 	struct utsname u;
-	unsigned major = 0, minor = 0;
+	unsigned long major, minor;
 
-	if (uname(&u) != 0 || sscanf(u.release, "%u.%u", &major, &minor) != 2)
+	if (uname(&u) != 0 || !kernel_version(u.release, &major, &minor))
 		doctor_say(d, FINDING_WARNING, "kernel", NULL, "its version cannot be read");
 	else if (major < KERNEL_MAJOR || (major == KERNEL_MAJOR && minor < KERNEL_MINOR))
 		doctor_say(d, FINDING_WARNING, "kernel", "a newer kernel",

@@ -1,7 +1,7 @@
 #include "agent/daemon/limits.h"
 
 #include <stdbool.h>
-#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "common/base/mem.h"
@@ -14,15 +14,24 @@ struct hours {
 	unsigned from, until; /* minutes of the day; until is not part of it and may lie before from: over midnight */
 };
 
+/* Two digits; 100 for anything else. */
+static unsigned
+two_digits(const char *at)
+{
+	if (at[0] < '0' || at[0] > '9' || at[1] < '0' || at[1] > '9')
+		return 100;
+	return (unsigned)(at[0] - '0') * 10 + (unsigned)(at[1] - '0');
+}
+
 /* "HH:MM-HH:MM", "24:00" as an end. */
 static bool
 parse_hours(const char *text, struct hours *out)
 {
-	unsigned h1, m1, h2, m2;
-	int used = 0;
-
-	if (sscanf(text, "%2u:%2u-%2u:%2u%n", &h1, &m1, &h2, &m2, &used) != 4 || text[used] != '\0' || used != 11)
+	if (strlen(text) != 11 || text[2] != ':' || text[5] != '-' || text[8] != ':')
 		return false;
+
+	unsigned h1 = two_digits(text), m1 = two_digits(text + 3), h2 = two_digits(text + 6), m2 = two_digits(text + 9);
+
 	if (h1 > 23 || m1 > 59 || m2 > 59 || h2 > 24 || (h2 == 24 && m2 > 0))
 		return false;
 	*out = (struct hours){ h1 * 60 + m1, h2 * 60 + m2 };
