@@ -114,6 +114,7 @@ check(const struct helper_config *config, const char *path, struct mount_entry *
 {
 	enum ls_rc rc = check_list(config, path, err);
 
+	*out = (struct mount_entry){ 0 };
 	if (rc == LS_OK)
 		rc = check_way(path, err);
 	if (rc == LS_OK)
