@@ -24,12 +24,12 @@ def missing():
 class FaultyVolume:
     """One mount. Several over one backing directory are the nodes of a cluster file system."""
 
-    def __init__(self, mountpoint, backing=None, cache=False, subtype="faulty", wrap=()):
+    def __init__(self, mountpoint, backing=None, cache=False, reopen=False, subtype="faulty", wrap=()):
         self.dir = tempfile.mkdtemp(prefix="lockstep-volume-")
         self.mountpoint = str(mountpoint)
         self.backing = str(backing or os.path.join(self.dir, "backing"))
         self.command = [*wrap, PROGRAM, "--backing", self.backing, "--socket", os.path.join(self.dir, "control"), "--subtype", subtype,
-                        *(["--cache"] if cache else []), self.mountpoint]
+                        *(["--cache"] if cache else []), *(["--reopen"] if reopen else []), self.mountpoint]
         self.process = self.control = None
 
     def __enter__(self):

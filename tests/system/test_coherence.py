@@ -67,7 +67,7 @@ def test_what_makes_no_sense_is_refused(cluster, phase, why):
 
 
 @contextlib.contextmanager
-def incoherent(tmp_path):
+def incoherent(tmp_path, **kind):
     """Three agents, each with a mount of its own of one directory at the same path, in a mount namespace of its own."""
     if faultyvolume.missing():
         pytest.skip(faultyvolume.missing())
@@ -76,7 +76,7 @@ def incoherent(tmp_path):
     with Cluster() as cluster, contextlib.ExitStack() as stack:
         volumes = []
         for name in cluster.names:
-            volume = FaultyVolume(cluster.volume, backing, wrap=["unshare", "--mount", "--propagation", "private"])
+            volume = FaultyVolume(cluster.volume, backing, wrap=["unshare", "--mount", "--propagation", "private"], **kind)
             stack.enter_context(volume)
             volumes.append(volume)
             cluster.wrap[name] = ["nsenter", f"--mount=/proc/{volume.process.pid}/ns/mnt"]
@@ -147,6 +147,54 @@ def test_a_planted_fault_is_found(three, phase, tell, what, sentence):
         found, _ = outcomes(results)
         assert "not-promised" in found[what] and "violated" not in found[what]
         assert all(p["promise"]["broken"] > 0 for p in results["phases"] if p["promise"]["outcome"] == "not-promised")
+
+
+ACCESS = ("buffered", "direct", "mmap")
+PAIRS = [{"kind": "coherence", "write_access": w, "read_access": r} for w in ACCESS for r in ACCESS]
+
+
+@pytest.fixture
+def mapped(mounts, tmp_path):
+    """The same with files that can be mapped: what a node has read is forgotten when it opens the file anew."""
+    with incoherent(tmp_path, reopen=True) as made:
+        yield made
+
+
+def test_all_kinds_of_access_hold_on_a_sound_volume_of_three_mounts(mapped):
+    cluster, _, _ = mapped
+    status, results, done = cluster.run(job(*({**p, "promise": "all"} for p in PAIRS)))
+    assert status == 0, done.stderr
+    found, said = outcomes(results)
+    assert len(found) == 9 and {tuple(v) for v in found.values()} == {("held",) * 3} and said == []
+
+
+def test_stale_data_is_found_by_all_kinds_of_access(mapped):
+    """A node that goes on seeing what it read first: whichever way it reads, and however the others wrote."""
+    cluster, volumes, backing = mapped
+    status, results, err = run_with(cluster, volumes, backing, job(*({**p, "bytes": "16KiB", "promise": "all"} for p in PAIRS)), mode("stale-data"))
+    assert status == 5, err
+    found, said = outcomes(results)
+    assert sorted(found) == sorted(f"data written {w}, read {r}" for w in ACCESS for r in ACCESS)
+    # The first round is read for the first time: only what is read again is stale.
+    assert {tuple(v) for v in found.values()} == {("held", "violated", "violated")}, found
+    # Who saw what of whom is told by name: each of three nodes sees the files of two others.
+    for reader in cluster.names:
+        for writer in cluster.names:
+            told = any(s.startswith(f"{reader}: file of {writer}, ") and "stale, of round 1 instead of 2" in s for s in said)
+            assert told == (reader != writer), (reader, writer)
+    assert not any("{" in s for s in said)
+
+
+def test_lost_writes_are_found_by_all_kinds_of_access(mapped):
+    """A node whose write of one block is answered as done and is not."""
+    cluster, volumes, backing = mapped
+    for pair in PAIRS:
+        volumes[1].clear()
+        volumes[1].rule("lose", "pwrite", name="*/d*.1", count=1)
+        status, results, done = cluster.run(job({**pair, "promise": "all"}))
+        found, said = outcomes(results)
+        assert status == 5 and "violated" in next(iter(found.values())), (pair, found, done.stderr)
+        assert any("file of node2" in s and s.startswith(("node1: ", "node3: ")) for s in said), (pair, said)
 
 
 def test_a_sound_volume_of_three_mounts_holds_everything(three):

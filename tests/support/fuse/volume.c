@@ -2,7 +2,10 @@
  * A volume for tests: a FUSE file system that passes all through to a directory, unless it is told over its socket (control.h) to hold,
  * fail or falsify calls. Several mounts of one directory are the nodes of a cluster file system, good or bad.
  *
- *   volume --backing DIR --socket PATH [--cache] [--subtype NAME] MOUNTPOINT
+ *   volume --backing DIR --socket PATH [--cache | --reopen] [--subtype NAME] MOUNTPOINT
+ *
+ * Without --cache and --reopen nothing is cached by the kernel, and there are no mappings. --cache: the kernel keeps what it has read.
+ * --reopen: it forgets that with each open, as for close-to-open; files can be mapped.
  *
  * Prints "ready" once it is mounted and listens. SIGTERM detaches the mount and ends it, whatever is held. Root only.
  */
@@ -35,7 +38,7 @@
 /* Set once by main before the mount. */
 static struct {
 	int backing;
-	bool cache;
+	bool cache, reopen;
 	const char *mountpoint;
 	struct fuse_session *session;
 } volume;
@@ -246,7 +249,7 @@ keep(const char *path, int fd, struct fuse_file_info *fi)
 	*h = (struct handle){ .fd = fd, .flock_fd = -1, .append = (fi->flags & O_APPEND) != 0 };
 	memcpy(h->name, rel(path), strlen(rel(path)) + 1);
 	fi->fh = (uintptr_t)h;
-	fi->direct_io = !volume.cache;
+	fi->direct_io = !volume.cache && !volume.reopen;
 	return 0;
 }
 
@@ -255,7 +258,7 @@ static int
 backing_flags(int flags)
 {
 	int kept = flags & ~(O_DIRECT | O_APPEND | O_NOFOLLOW);
-	if ((kept & O_ACCMODE) == O_WRONLY && volume.cache)
+	if ((kept & O_ACCMODE) == O_WRONLY && (volume.cache || volume.reopen))
 		kept = (kept & ~O_ACCMODE) | O_RDWR;
 	return kept | O_CLOEXEC;
 }
@@ -591,7 +594,7 @@ run(struct fuse *fuse, int listener)
 static int
 usage(const char *why)
 {
-	fprintf(stderr, "%s\nusage: volume --backing DIR --socket PATH [--cache] [--subtype NAME] MOUNTPOINT\n", why);
+	fprintf(stderr, "%s\nusage: volume --backing DIR --socket PATH [--cache | --reopen] [--subtype NAME] MOUNTPOINT\n", why);
 	return 2;
 }
 
@@ -602,6 +605,7 @@ main(int argc, char **argv)
 		{ "backing", required_argument, NULL, 'b' },
 		{ "socket", required_argument, NULL, 's' },
 		{ "cache", no_argument, NULL, 'c' },
+		{ "reopen", no_argument, NULL, 'r' },
 		{ "subtype", required_argument, NULL, 't' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -613,6 +617,8 @@ main(int argc, char **argv)
 			socket_path = optarg;
 		else if (o == 'c')
 			volume.cache = true;
+		else if (o == 'r')
+			volume.reopen = true;
 		else if (o == 't')
 			subtype = optarg;
 		else
