@@ -63,6 +63,7 @@ value_key(enum rule_action action)
 	case RULE_HOLD:
 	case RULE_FLIP:
 	case RULE_LOSE:
+	case RULE_DOUBLE:
 	case RULE_ACTION_COUNT:
 		break;
 	}
@@ -76,11 +77,13 @@ can(enum rule_action action, enum volume_call call)
 	case RULE_SHORT:
 		return call == VOLUME_PREAD || call == VOLUME_PWRITE;
 	case RULE_TEAR:
+	case RULE_DOUBLE:
 		return call == VOLUME_PWRITE;
 	case RULE_FLIP:
 		return call == VOLUME_PREAD;
 	case RULE_LOSE:
-		return call == VOLUME_PWRITE || call == VOLUME_FSYNC || call == VOLUME_TRUNCATE;
+		return call == VOLUME_PWRITE || call == VOLUME_FSYNC || call == VOLUME_TRUNCATE ||
+		    call == VOLUME_UNLINK || call == VOLUME_UTIMENS || call == VOLUME_CHMOD;
 	case RULE_NONE:
 	case RULE_HOLD:
 	case RULE_FAIL:

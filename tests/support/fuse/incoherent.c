@@ -22,6 +22,8 @@ const char *const incoherent_mode_names[INCOHERENT_MODE_COUNT] = {
 /* A name that this mount has made or seen. */
 struct name {
 	struct name *next;
+	int fd; /* of the file that it was when it was opened, or -1 */
+	int64_t opened_ms;
 	char path[];
 };
 
@@ -109,8 +111,10 @@ know(const char *path)
 	if (*at != NULL)
 		return;
 	*at = calloc(1, sizeof(**at) + size);
-	if (*at != NULL)
+	if (*at != NULL) {
+		(*at)->fd = -1;
 		memcpy((*at)->path, path, size);
+	}
 }
 
 void
@@ -129,6 +133,8 @@ incoherent_removed(const char *path)
 	struct name *old = *at;
 	if (old != NULL) {
 		*at = old->next;
+		if (old->fd >= 0)
+			close(old->fd);
 		free(old);
 	}
 	pthread_mutex_unlock(&state.lock);
@@ -147,6 +153,31 @@ incoherent_hides(const char *path, const struct stat *st)
 		know(path);
 	pthread_mutex_unlock(&state.lock);
 	return hides;
+}
+
+int
+incoherent_open(const char *path, int fd, int flags)
+{
+	uint64_t ms = incoherent_get(INCOHERENT_STALE_NAMES);
+	char old[64];
+	if (ms == 0 || (flags & O_ACCMODE) != O_RDONLY)
+		return fd;
+	pthread_mutex_lock(&state.lock);
+	know(path);
+	struct name *name = *find_name(path);
+	int64_t now = now_ms(CLOCK_MONOTONIC);
+	if (name != NULL && name->fd >= 0 && fresh(ms, name->opened_ms, now)) {
+		snprintf(old, sizeof(old), "/proc/self/fd/%d", name->fd);
+		close(fd);
+		fd = open(old, flags);
+	} else if (name != NULL) {
+		if (name->fd >= 0)
+			close(name->fd);
+		name->fd = dup(fd);
+		name->opened_ms = now;
+	}
+	pthread_mutex_unlock(&state.lock);
+	return fd;
 }
 
 /* --- files --- */

@@ -15,6 +15,7 @@
 	MODE(STALE_DATA, "stale-data")   /* ms: a block that was read once is answered from memory */                  \
 	MODE(STALE_ATTR, "stale-attr")   /* ms: so are size and times of a file */                                     \
 	MODE(LATE_NAMES, "late-names")   /* ms: what another mount made, renamed or linked is not there yet */         \
+	MODE(STALE_NAMES, "stale-names") /* ms: a name that was opened once leads to the file that it was then */      \
 	MODE(DOUBLE_EXCL, "double-excl") /* ms: as late-names, and O_EXCL makes such a file all the same */            \
 	MODE(LOST_APPEND, "lost-append") /* O_APPEND writes behind what this mount has seen of the file */             \
 	MODE(MADE_TWICE, "made-twice")   /* O_CREAT without O_EXCL: another has just made it, EEXIST */                \
@@ -46,6 +47,9 @@ bool incoherent_hides(const char *path, const struct stat *st);
 
 /* Replaces size and times by those that were answered before, or notes these. */
 void incoherent_attr(struct stat *st);
+
+/* The file that this mount takes the name for, which fd was opened by: fd itself, or another one in its place. Or -1 with errno. */
+int incoherent_open(const char *path, int fd, int flags);
 
 /* pread of a file's fd through this mount's memory of it. Returns bytes or -errno. */
 ssize_t incoherent_read(int fd, char *buf, size_t size, off_t offset);

@@ -26,6 +26,7 @@ const char *const rule_action_names[RULE_ACTION_COUNT] = {
 	[RULE_TEAR] = "tear",
 	[RULE_FLIP] = "flip",
 	[RULE_LOSE] = "lose",
+	[RULE_DOUBLE] = "double",
 };
 
 struct held {

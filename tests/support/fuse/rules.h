@@ -59,7 +59,8 @@ enum rule_action {
 	RULE_SHORT,    /* pread, pwrite: so many bytes at most */
 	RULE_TEAR,     /* pwrite: one half, so many ms, the other half */
 	RULE_FLIP,     /* pread: the first bit that is read is another one */
-	RULE_LOSE,     /* pwrite, fsync, truncate: answered as done, not done */
+	RULE_LOSE,     /* pwrite, fsync, truncate, unlink, utimens, chmod: answered as done, not done */
+	RULE_DOUBLE,   /* pwrite: done twice, which shows where it appends */
 	RULE_ACTION_COUNT
 };
 
@@ -80,7 +81,8 @@ struct rule {
 
 /* What is to be done with a call. */
 struct verdict {
-	enum rule_action action; /* NONE, FAIL, SHORT, TEAR, FLIP or LOSE: holding and delaying have happened by then */
+	enum rule_action
+	    action; /* NONE, FAIL, SHORT, TEAR, FLIP, LOSE or DOUBLE: holding and delaying have happened by then */
 	uint64_t value;
 };
 

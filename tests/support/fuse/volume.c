@@ -285,7 +285,8 @@ static int
 v_open(const char *path, struct fuse_file_info *fi)
 {
 	ENTER(OPEN, rel(path));
-	return keep(path, openat(volume.backing, rel(path), backing_flags(fi->flags)), fi);
+	int fd = openat(volume.backing, rel(path), backing_flags(fi->flags));
+	return keep(path, fd < 0 ? fd : incoherent_open(rel(path), fd, backing_flags(fi->flags)), fi);
 }
 
 static int
@@ -337,6 +338,11 @@ v_write(const char *path, const char *buf, size_t size, off_t offset, struct fus
 		return (int)size;
 	if (v.action == RULE_SHORT && v.value < size)
 		size = v.value;
+	if (v.action == RULE_DOUBLE) {
+		ssize_t n = write_once(h, buf, size, offset);
+		if (n != (ssize_t)size)
+			return (int)n;
+	}
 	if (v.action != RULE_TEAR || size < 2)
 		return (int)write_once(h, buf, size, offset);
 	ssize_t first = write_once(h, buf, size / 2, offset);
@@ -594,7 +600,8 @@ run(struct fuse *fuse, int listener)
 static int
 usage(const char *why)
 {
-	fprintf(stderr, "%s\nusage: volume --backing DIR --socket PATH [--cache | --reopen] [--subtype NAME] MOUNTPOINT\n", why);
+	fprintf(stderr,
+	    "%s\nusage: volume --backing DIR --socket PATH [--cache | --reopen] [--subtype NAME] MOUNTPOINT\n", why);
 	return 2;
 }
 
