@@ -126,12 +126,16 @@ patience(const struct phase *spec)
 	return spec->time > 0 ? spec->time : PATIENCE_NS;
 }
 
-/* The instant at which change i was seen, from the start; -1: not in time. */
+/*
+ * The instant at which change i was seen, from the start; -1: not in time. seen_ns: when the last one was. Who makes the changes may be
+ * slower than their interval, so that patience begins with the last one that it was seen to have made.
+ */
 static int64_t
-poll_for(struct worker *w, uint64_t i)
+poll_for(struct worker *w, uint64_t i, int64_t seen_ns)
 {
 	const struct engine *e = w->engine;
-	int64_t until = e->start_ns + LEAD_NS + (int64_t)i * e->spec.interval + patience(&e->spec);
+	int64_t due = LEAD_NS + (int64_t)i * e->spec.interval;
+	int64_t until = e->start_ns + LS_MAX(due, seen_ns) + patience(&e->spec);
 
 	cluster_name(w, 'v', i);
 	for (;;) {
@@ -150,8 +154,14 @@ poll_for(struct worker *w, uint64_t i)
 static void
 look(struct worker *w)
 {
-	for (uint64_t i = 0; i < w->engine->spec.count && !cluster_stopped(w); i++)
-		cluster_number(w, poll_for(w, i));
+	int64_t last = 0;
+
+	for (uint64_t i = 0; i < w->engine->spec.count && !cluster_stopped(w); i++) {
+		int64_t seen = poll_for(w, i, last);
+
+		last = LS_MAX(last, seen);
+		cluster_number(w, seen);
+	}
 }
 
 /* --- steps ------------------------------------------------------------------------------------------------------- */

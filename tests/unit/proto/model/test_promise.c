@@ -29,7 +29,7 @@ test_the_first_row_that_fits_decides(void **state)
 		{ "ocfs2", "rw,cluster_stack=pcmk", ROW_FCNTL, true },
 		{ "ocfs2", "rw,localflocks,cluster_stack=pcmk", ROW_FCNTL, false },
 		{ "ocfs2", "rw", ROW_FLOCK, true },
-		{ "ocfs2", "rw", ROW_APPEND, true },
+		{ "ocfs2", "rw", ROW_APPEND, false },
 		{ "gfs2", "rw", ROW_APPEND, false },
 		{ "gfs2", "rw", ROW_TRUNCATE, false },
 		{ "gfs2", "rw", ROW_FCNTL, true },
