@@ -37,7 +37,7 @@ static const struct fsm_edge edges[] = { /* from, event, to, action */
 	{ NR_READY,     NE_FAILED,    NR_READY,     NA_TELL_FAILED },
 	{ NR_READY,     NE_STOP,      NR_STOPPING,  NA_STOP },
 	{ NR_READY,     NE_FINISH,    NR_FINISHING, NA_FINISH },
-	{ NR_READY,     NE_DIED,      NR_DEAD,      NA_NONE },
+	{ NR_READY,     NE_DIED,      NR_DEAD,      NA_VERIFY_DEAD },	/* to a run that verifies; others hear it with the next arm */
 
 	{ NR_VERIFYING, NE_VERIFIED,  NR_READY,     NA_TELL_VERIFIED },
 	{ NR_VERIFYING, NE_VERIFY,    NR_VERIFYING, NA_NONE },

@@ -148,7 +148,7 @@ barrier_lead_ns(const struct barrier *b)
 	int64_t lead = 2 * LS_MIN(b->worst_rtt_ns, BARRIER_LEAD_MAX_NS) + least + many(b) * BARRIER_NODE_LEAD_NS;
 
 	for (unsigned i = 0; i < b->timeouts && lead < BARRIER_LEAD_MAX_NS; i++)
-		lead *= 2;
+		lead = LS_MIN(lead * BARRIER_LEAD_GROWTH, BARRIER_LEAD_MAX_NS);
 	return lead;
 }
 

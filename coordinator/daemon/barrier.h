@@ -16,7 +16,9 @@
 #define BARRIER_CALM            8                  /* ... in a row began without anybody being late */
 #define BARRIER_MARGIN_FLOOR_NS (200 * NS_PER_US)
 #define BARRIER_LEAD_MAX_NS     (5 * NS_PER_S)
-#define BARRIER_ATTEMPTS_MAX    5 /* void attempts after which a run fails */
+#define BARRIER_LEAD_GROWTH                                                                                            \
+	4 /* times as far ahead after an attempt for which somebody was late: the fifth waits for a second */
+#define BARRIER_ATTEMPTS_MAX 5 /* void attempts after which a run fails */
 
 /*
  * What a node costs the loop beyond the first few: go out, set in, commit out, about 50 us with TLS, three times that allowed for;
@@ -40,7 +42,7 @@ struct barrier {
 	bool *bursting; /* a burst of pings to that node is under way */
 	size_t bursts;
 	int64_t worst_rtt_ns; /* of all in this attempt */
-	unsigned timeouts;    /* attempts that failed by time, less phases begun since: the lead doubles with each */
+	unsigned timeouts;    /* attempts that failed by time, less phases begun since: the lead grows with each */
 	unsigned calm;        /* phases begun since the last such attempt */
 	struct ls_mono start; /* the instant T, once it is chosen */
 	bool committed;
@@ -80,7 +82,7 @@ bool barrier_ready(const struct barrier *b);
 
 /*
  * How far ahead of now T is to lie: go, set and commit take one and a half round trips, so two of the worst that the bursts
- * have just seen, 3 ms (half of it after 8 phases without trouble), and what many nodes cost; doubled for each timeout.
+ * have just seen, 3 ms (half of it after 8 phases without trouble), and what many nodes cost; four times that for each timeout.
  */
 int64_t barrier_lead_ns(const struct barrier *b);
 

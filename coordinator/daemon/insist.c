@@ -60,8 +60,9 @@ wait_again(struct insist *insist, const struct ls_err *why)
 	return go_on;
 }
 
+/* Nothing waits any more, be it written or given up for good. */
 static void
-over(struct insist *insist)
+over(struct insist *insist, bool written)
 {
 	bool waited;
 
@@ -69,7 +70,7 @@ over(struct insist *insist)
 	waited = insist->waits;
 	insist->waits = false;
 	pthread_mutex_unlock(&insist->lock);
-	if (waited)
+	if (waited && written)
 		ls_log(LS_LOG_INFO, "the store can be written again", NULL);
 }
 
@@ -82,9 +83,8 @@ insist_do(struct insist *insist, struct store *store, insist_fn fn, void *arg, s
 	do {
 		rc = fn(store, arg, &why);
 	} while (rc == LS_E_STORE && store_may_recover(store) && wait_again(insist, &why));
-	if (rc == LS_OK)
-		over(insist);
-	else if (err != NULL)
+	over(insist, rc == LS_OK);
+	if (rc != LS_OK && err != NULL)
 		*err = why;
 	return rc;
 }

@@ -41,6 +41,36 @@ start_queue(void *arg)
 	run_queue_next(d);
 }
 
+static void
+send_submitted(struct session *s, const struct run *run)
+{
+	struct msg_submitted submitted = { .run = (char *)(uintptr_t)run_id(run), .ahead = run_ahead(run) };
+
+	session_send(s, MSG_SUBMITTED, &submitted);
+}
+
+/* Who watches is told of the run's end as well. */
+static void
+on_kept_watched(struct daemon *d, const struct run *run, uint64_t session, const struct ls_err *why)
+{
+	struct session *s = session_find(d, session);
+
+	if (s != NULL && why == NULL)
+		send_submitted(s, run);
+}
+
+static void
+on_kept_alone(struct daemon *d, const struct run *run, uint64_t session, const struct ls_err *why)
+{
+	struct session *s = session_find(d, session);
+
+	if (s == NULL)
+		return;
+	if (why == NULL)
+		send_submitted(s, run);
+	operator_done(s, why == NULL ? DONE_OK : DONE_FAILED, why == NULL ? NULL : why->text);
+}
+
 enum ls_rc
 operator_on_submit(struct session *s, void *body, struct ls_mono received, struct ls_err *err)
 {
@@ -57,17 +87,13 @@ operator_on_submit(struct session *s, void *body, struct ls_mono received, struc
 		operator_done(s, DONE_REFUSED, why.text);
 		return LS_OK;
 	}
-	if (!m->check_only) {
-		struct msg_submitted submitted = { .run = (char *)(uintptr_t)run_id(run), .ahead = run_ahead(run) };
-
-		session_send(s, MSG_SUBMITTED, &submitted);
-		history_label_new(s->daemon, run_id(run), m);
-	}
 	if (m->watch || m->check_only)
 		run_watch(run, s, false);
-	else
-		operator_done(s, DONE_OK, NULL);
-	/* A run that is refused at once ends in its own turn of the loop, after this message was handled. */
+	if (!m->check_only) {
+		history_label_new(s->daemon, run_id(run), m);
+		run_when_kept(run, m->watch ? on_kept_watched : on_kept_alone, s->number);
+	}
+	/* A check that is refused at once ends in its own turn of the loop, after this message was handled. */
 	loop_defer(s->daemon->loop, start_queue, s->daemon);
 	return LS_OK;
 }

@@ -52,7 +52,7 @@ run_submit(struct daemon *d, struct job *job, int64_t wait_ns, bool check_only, 
 	run->job = *job;
 	field_struct_init(&job_desc, job);
 	run->wait_ns = wait_ns;
-	run->check_only = check_only;
+	run->check_only = run->kept = check_only;
 	run->started_ns = ls_wall_now().ns;
 	run->started = ls_mono_now();
 	run_add(d, run);
@@ -60,6 +60,28 @@ run_submit(struct daemon *d, struct job *job, int64_t wait_ns, bool check_only, 
 	run_save(run);
 	*out = run;
 	return LS_OK;
+}
+
+void
+run_when_kept(struct run *run, run_kept_fn fn, uint64_t session)
+{
+	if (run->kept) {
+		fn(run->daemon, run, session, NULL);
+		return;
+	}
+	run->on_kept = fn;
+	run->submitter = session;
+}
+
+void
+run_on_kept(struct run *run, const struct ls_err *why)
+{
+	run->kept = true;
+	if (run->on_kept != NULL)
+		run->on_kept(run->daemon, run, run->submitter, why);
+	run->on_kept = NULL;
+	if (why == NULL)
+		run_queue_next(run->daemon);
 }
 
 size_t
@@ -110,7 +132,7 @@ run_queue_next(struct daemon *d)
 		return;
 	while (r != NULL && r->stage != STAGE_QUEUED && r->stage != STAGE_RESUMING)
 		r = r->next;
-	if (r == NULL)
+	if (r == NULL || !r->kept)
 		return;
 	d->active = r;
 	if (r->stage == STAGE_RESUMING)

@@ -262,6 +262,7 @@ run_free(void *arg)
 	field_struct_fini(&job_desc, &run->job);
 	free(run->job_text);
 	free(run->held_line);
+	free(run->waits_for);
 	free(run->reason);
 	for (size_t i = 0; i < run->warning_count; i++)
 		free(run->warnings[i]);

@@ -19,11 +19,18 @@ const char *run_id(const struct run *run); /* borrowed */
 /* --- operators ----------------------------------------------------------------------------------------------------- */
 
 /*
- * Takes the job over (it is left empty), gives it an id and puts it into the queue; its turn may come at once. Errors:
+ * Takes the job over (it is left empty), gives it an id and puts it into the queue. Errors:
  * LS_E_INVALID, LS_E_RANGE (job_validate), LS_E_LIMIT (queue full); the job is then still the caller's.
  */
 enum ls_rc run_submit(struct daemon *d, struct job *job, int64_t wait_ns, bool check_only, struct run **out,
     struct ls_err *err) LS_MUST_CHECK;
+
+/*
+ * Calls fn once it is in the store (why NULL) or cannot be: until then it has no turn, and nobody is told that it was accepted, as a
+ * coordinator that is restarted would know nothing of it. For a check, which is not kept, at once.
+ */
+typedef void (*run_kept_fn)(struct daemon *d, const struct run *run, uint64_t session, const struct ls_err *why);
+void run_when_kept(struct run *run, run_kept_fn fn, uint64_t session);
 
 /* Runs queued or active before this one. */
 size_t run_ahead(const struct run *run);

@@ -105,6 +105,15 @@ came_back_without_run(struct run *run, struct member *m, int64_t after_ns)
 	loop_timer_set(m->loss, after_ns);
 }
 
+/* It was told to finish, having sent its last result, just before the coordinator's end: nothing of it is missing. */
+static bool
+sent_all(const struct run *run, size_t i)
+{
+	uint64_t next = run->repetition * run->job.phases_count + run->phase + 1;
+
+	return run->resume_event == EV_BACK_RUN && next == run_phases_total(run) && tally_given(&run->stored, i);
+}
+
 /* What the node was asked last, once more. */
 static void
 repeat_last(struct run *run, size_t i, bool in_run)
@@ -167,7 +176,9 @@ repeat_last(struct run *run, size_t i, bool in_run)
 			run_recount(run);
 		break;
 	case STAGE_RESUMING:
-		if (!in_run && run->resume_event != EV_BACK_PREPARE && run->resume_event != EV_BACK_CLEAN)
+		if (!in_run && sent_all(run, i) && tally_give(&run->answers, i))
+			run_resume_check(run);
+		else if (!in_run && run->resume_event != EV_BACK_PREPARE && run->resume_event != EV_BACK_CLEAN)
 			came_back_without_run(run, m, LATE_RESULT_NS);
 		else if (tally_give(&run->answers, i))
 			run_resume_check(run);
@@ -258,9 +269,9 @@ phase_verdict(const struct run *run)
 {
 	if (run->verdict == RUN_ABORTED)
 		return PHASE_STATE_ABORTED;
-	if (run->interrupted)
-		return PHASE_STATE_INTERRUPTED;
-	return run->verdict == RUN_FINISHED ? PHASE_STATE_DONE : PHASE_STATE_FAILED;
+	if (run->verdict == RUN_FINISHED)
+		return PHASE_STATE_DONE; /* whatever happened in between: all results came */
+	return run->interrupted ? PHASE_STATE_INTERRUPTED : PHASE_STATE_FAILED;
 }
 
 static void

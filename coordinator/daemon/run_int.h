@@ -7,6 +7,7 @@
 #include "coordinator/daemon/barrier.h"
 #include "coordinator/daemon/run.h"
 #include "coordinator/daemon/run_fsm.h"
+#include "coordinator/daemon/start_clock.h"
 #include "coordinator/daemon/steady.h"
 #include "coordinator/daemon/store/records.h"
 
@@ -31,11 +32,8 @@ struct member {
 	bool verified;  /* it has answered verify-volume */
 	enum lock_outcome fcntl_lock, flock;
 
-	struct clock_estimate used;   /* what T was translated with */
-	struct clock_estimate better; /* of the same instant, best so far */
-	bool used_known;
-
-	struct live_node live; /* last sample of this phase */
+	struct start_clock clock; /* at the instant of the present phase */
+	struct live_node live;    /* last sample of this phase */
 	bool live_known;
 	uint64_t last_done; /* bytes + ops at the last sample that moved */
 	bool stall_told;    /* operators know that workers stand still */
@@ -84,10 +82,9 @@ struct run {
 
 	struct ls_mono stage_since, progress_at; /* progress: counters moved, or a result came */
 	struct ls_mono rest_until;               /* the phase's pause; no clock is measured before */
-	struct loop_timer *rest;
-	struct ls_mono fsynced_saved; /* run_recovery.c: when what nodes said was written last */
-	struct loop_timer *deadline;
-	struct loop_timer *live;
+	struct ls_mono fsynced_saved;            /* run_recovery.c: when what nodes said was written last */
+	bool arm_stored;                         /* the present attempt is in the store: arm has been sent, or may be */
+	struct loop_timer *rest, *deadline, *live;
 
 	char **warnings;
 	size_t warning_count;
@@ -98,9 +95,13 @@ struct run {
 	bool store_told;  /* that writes to the store wait */
 	bool wait_told;   /* in this stage: who lets the others wait */
 
+	bool kept;            /* it is in the store, or need not be */
+	run_kept_fn on_kept;  /* NULL: nobody waits for that */
+	uint64_t submitter;   /* the session to which that is told */
 	size_t pending;       /* writes and reads under way that point here */
 	size_t lines_pending; /* of these, lines about phases that are over */
 	char *held_line;      /* what is told after them, owned, or NULL */
+	char *waits_for;      /* what was told last of nodes that it waits for, owned, or NULL */
 	struct run *next;
 };
 
@@ -158,6 +159,11 @@ void run_lose(struct run *run, size_t i);
 void run_save(struct run *run);
 void run_save_attempt(struct run *run, const char *reason);
 
+/* The same, and arm follows once it is stored: a node cannot go back to a phase before that which a restarted coordinator knows. */
+void run_save_then_arm(struct run *run);
+void run_on_arm_stored(struct run *run);
+void run_on_kept(struct run *run, const struct ls_err *why); /* queue.c: its first row is stored, or cannot be */
+
 /* A line for people that must not overtake those about phases that are over. */
 void run_tell_in_order(struct run *run, const char *text);
 void run_save_phase(struct run *run, enum phase_state state);
@@ -205,7 +211,7 @@ void run_recount(struct run *run);
 
 void run_send_assign(struct run *run, size_t i);
 void run_send_verify(struct run *run, size_t i);
-void run_send_arm(struct run *run, size_t i);
+void run_send_arm(struct run *run, size_t i); /* nothing happens before the attempt is in the store */
 void run_send_void(struct run *run, size_t i);
 void run_send_abort(struct run *run, size_t i);
 void run_send_finish(struct run *run, size_t i);

@@ -48,18 +48,22 @@ make_arm(const struct run *run)
 void
 run_send_arm(struct run *run, size_t i)
 {
-	struct msg_arm m = make_arm(run);
+	struct msg_arm m;
 
+	if (!run->arm_stored)
+		return;
+	m = make_arm(run);
 	run_send(run, i, MSG_ARM, &m);
 	free(m.node_workers);
 	free(m.fsynced);
 }
 
-static void
-send_arm_all(struct run *run)
+void
+run_on_arm_stored(struct run *run)
 {
 	struct msg_arm m = make_arm(run);
 
+	run->arm_stored = true;
 	run_send_all(run, MSG_ARM, &m);
 	free(m.node_workers);
 	free(m.fsynced);
@@ -90,7 +94,7 @@ reset_members(struct run *run)
 	for (size_t i = 0; i < run->member_count; i++) {
 		struct member *m = &run->members[i];
 
-		m->used_known = false;
+		m->clock.known = false;
 		m->live_known = false;
 		m->last_done = 0;
 		m->stall_told = false;
@@ -180,9 +184,8 @@ run_act_lay(struct run *run)
 	wanted = run_present(run);
 	tally_reset(&run->answers, wanted);
 	free(wanted);
-	send_arm_all(run);
 	run_set_deadline(run, arm_wait_ns(run));
-	run_save(run);
+	run_save_then_arm(run);
 	watch_tell(run, NULL);
 }
 
@@ -201,9 +204,8 @@ run_act_arm(struct run *run)
 	run->void_reason[0] = '\0';
 	run->void_by_time = false;
 	begin_rest(run);
-	send_arm_all(run);
 	run_set_deadline(run, arm_wait_ns(run));
-	run_save(run);
+	run_save_then_arm(run);
 	watch_tell(run, NULL);
 }
 
@@ -325,18 +327,18 @@ static void
 send_go(struct run *run, size_t i)
 {
 	struct member *m = &run->members[i];
+	struct clock_estimate e;
 	struct msg_go go;
 
-	if (clockfit_estimate(&m->node->clock.fit, run->barrier.start, &m->used) != LS_OK)
+	if (clockfit_estimate(&m->node->clock.fit, run->barrier.start, &e) != LS_OK)
 		return; /* not set in time then */
-	m->better = m->used;
-	m->used_known = true;
+	start_clock_told(&m->clock, &e);
 	msg_body_init(MSG_GO, &go);
 	msg_body_fini(MSG_GO, &go);
 	go.epoch = run_epoch(run);
 	if (is_external(run))
 		go.late_limit_ns = TOOL_LATE_NS;
-	go.start_ns = clockfit_to_remote(&m->used, run->barrier.start).ns;
+	go.start_ns = clockfit_to_remote(&e, run->barrier.start).ns;
 	run_send(run, i, MSG_GO, &go);
 }
 
@@ -413,11 +415,10 @@ run_on_clock(struct run *run, size_t i)
 	struct member *m = &run->members[i];
 	struct clock_estimate e;
 
-	if (!run->committed || !m->used_known || run->barrier.start.ns == 0) /* 0: from before a restart */
+	if (!run->committed || run->barrier.start.ns == 0) /* 0: from before a restart */
 		return;
-	if (clockfit_estimate(&m->node->clock.fit, run->barrier.start, &e) == LS_OK &&
-	    e.uncertainty_ns < m->better.uncertainty_ns)
-		m->better = e;
+	if (clockfit_estimate(&m->node->clock.fit, run->barrier.start, &e) == LS_OK)
+		start_clock_learn(&m->clock, &e);
 }
 
 /* --- void --------------------------------------------------------------------------------------------------------------------------- */
@@ -557,15 +558,16 @@ run_act_collect(struct run *run)
 	run_check_results(run);
 }
 
-/* Results that wait for a full disk are no reason to fail: the nodes are idle meanwhile, and an operator can abort. */
+/* Results, or the next phase, that wait for a full disk are no reason to fail: the nodes are idle meanwhile, and an operator can abort. */
 static bool
 store_waits(struct run *run)
 {
+	bool arming = (run->stage == STAGE_LAYING || run->stage == STAGE_ARMING) && !run->arm_stored;
 	char why[1024];
 
-	if (run->stage != STAGE_COLLECTING || !insist_waits(run->daemon->insist, why, sizeof(why)))
+	if ((run->stage != STAGE_COLLECTING && !arming) || !insist_waits(run->daemon->insist, why, sizeof(why)))
 		return false;
-	run_set_deadline(run, COLLECT_WAIT_NS);
+	run_set_deadline(run, arming ? arm_wait_ns(run) : COLLECT_WAIT_NS);
 	return true;
 }
 

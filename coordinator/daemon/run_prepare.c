@@ -280,11 +280,24 @@ facts_outstanding(const struct daemon *d)
 	return false;
 }
 
+/* Each time that it is something else: who has been waited for may have come, and another one not. */
+static void
+tell_waits_for(struct run *run, const char *what)
+{
+	char line[1100];
+
+	if (run->waits_for != NULL && strcmp(run->waits_for, what) == 0)
+		return;
+	free(run->waits_for);
+	run->waits_for = ls_strdup(what);
+	snprintf(line, sizeof(line), "waiting: %s", what);
+	watch_tell(run, line);
+}
+
 void
 run_act_wait(struct run *run)
 {
 	struct ls_err err = { 0 };
-	char line[1100];
 	int64_t wait_ns = LS_MAX(run->wait_ns, facts_outstanding(run->daemon) ? FACTS_WAIT_NS : 0);
 
 	switch (run_gather(run, &err)) {
@@ -292,15 +305,12 @@ run_act_wait(struct run *run)
 		run_raise(run, EV_NODES_READY);
 		return;
 	case GATHER_WAIT:
-		if (loop_timer_armed(run->deadline))
-			return;
-		if (wait_ns > 0) {
+		if (!loop_timer_armed(run->deadline) && wait_ns == 0)
+			break;
+		if (!loop_timer_armed(run->deadline))
 			run_set_deadline(run, wait_ns);
-			snprintf(line, sizeof(line), "waiting: %s", err.text);
-			watch_tell(run, line);
-			return;
-		}
-		break;
+		tell_waits_for(run, err.text);
+		return;
 	case GATHER_REFUSED:
 		break;
 	}

@@ -95,11 +95,9 @@ recover_clocks(struct run *run, const struct run_notes *notes)
 
 		if (c->offset_ns == LS_UNKNOWN_I64 || c->uncertainty_ns == LS_UNKNOWN_I64)
 			continue;
-		m->used = (struct clock_estimate){
-			.offset_ns = c->offset_ns, .uncertainty_ns = c->uncertainty_ns, .drift_ppb = LS_UNKNOWN_I64
-		};
-		m->better = m->used;
-		m->used_known = true;
+		start_clock_told(&m->clock,
+		    &(struct clock_estimate){
+			.offset_ns = c->offset_ns, .uncertainty_ns = c->uncertainty_ns, .drift_ppb = LS_UNKNOWN_I64 });
 	}
 }
 
@@ -193,6 +191,7 @@ restore_one(struct daemon *d, const struct store_run *row)
 	struct ls_err err = { 0 };
 	enum ls_rc rc;
 
+	run->kept = true;
 	run_add(d, run);
 	rc = read_texts(run, row, &members, &notes, &err);
 	if (rc == LS_OK && (row->phase >= run->job.phases_count || row->repetition >= run->job.repeat))

@@ -4,6 +4,7 @@
 
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/base/units.h"
 #include "coordinator/daemon/assemble.h"
 #include "coordinator/daemon/insist.h"
 #include "coordinator/daemon/run_int.h"
@@ -16,6 +17,8 @@ struct save_job {
 	struct store_run row;
 	struct store_attempt attempt; /* run NULL: none */
 	struct store_phase phase;     /* run NULL: none */
+	bool arms;                    /* arm waits for it ... */
+	enum run_stage stage;         /* ... in this stage */
 	enum ls_rc rc;
 	struct ls_err err;
 };
@@ -120,6 +123,16 @@ save_work(void *arg)
 	job->rc = insist_do(job->daemon->insist, job->daemon->store, save_once, job, &job->err);
 }
 
+/* Has the run come no further since that was submitted? */
+static bool
+is_present(const struct save_job *job)
+{
+	const struct run *run = job->run;
+
+	return run->stage == job->stage && run->phase == job->row.phase && run->repetition == job->row.repetition &&
+	    run->attempt == job->row.attempt;
+}
+
 static void
 save_done(void *arg)
 {
@@ -127,10 +140,14 @@ save_done(void *arg)
 	struct run *run = job->run;
 
 	if (!job->daemon->stopping) {
+		if (!run->kept) /* the first one */
+			run_on_kept(run, job->rc == LS_OK ? NULL : &job->err);
 		if (job->rc != LS_OK)
 			run_on_store_failed(run, &job->err);
 		else if (job->phase.run != NULL)
 			make_line(run, job->phase.phase, job->phase.repetition);
+		else if (job->arms && is_present(job))
+			run_on_arm_stored(run);
 	}
 	job_over(run);
 	store_run_fini(&job->row);
@@ -169,8 +186,8 @@ encode_warnings(const struct run *run)
 
 		notes.clocks[i] = (struct phase_clock){ .node = m->record.info.name, /* borrowed */
 			.workers = m->workers,
-			.offset_ns = m->used_known ? m->used.offset_ns : LS_UNKNOWN_I64,
-			.uncertainty_ns = m->used_known ? m->used.uncertainty_ns : LS_UNKNOWN_I64 };
+			.offset_ns = m->clock.known ? m->clock.used.offset_ns : LS_UNKNOWN_I64,
+			.uncertainty_ns = m->clock.known ? m->clock.used.uncertainty_ns : LS_UNKNOWN_I64 };
 	}
 	text = json_encode_struct(&run_notes_desc, &notes, false, NULL);
 	free(notes.clocks);
@@ -235,6 +252,17 @@ run_save(struct run *run)
 }
 
 void
+run_save_then_arm(struct run *run)
+{
+	struct save_job *job = new_save(run);
+
+	run->arm_stored = false;
+	job->arms = true;
+	job->stage = run->stage;
+	submit_save(job);
+}
+
+void
 run_save_attempt(struct run *run, const char *reason)
 {
 	struct save_job *job;
@@ -252,35 +280,22 @@ run_save_attempt(struct run *run, const char *reason)
 	submit_save(job);
 }
 
-/* Two largest clock errors added: what the skew may be wrong by. */
 static int64_t
 skew_uncertainty(const struct run *run)
 {
-	int64_t first = 0, second = 0;
-	bool known = false;
+	struct skew_doubt doubt = { 0 };
 
-	for (size_t i = 0; i < run->member_count; i++) {
-		const struct member *m = &run->members[i];
-
-		if (m->workers == 0)
-			continue;
-		if (!m->used_known)
-			return LS_UNKNOWN_I64;
-		known = true;
-		if (m->better.uncertainty_ns > first) {
-			second = first;
-			first = m->better.uncertainty_ns;
-		} else if (m->better.uncertainty_ns > second) {
-			second = m->better.uncertainty_ns;
-		}
-	}
-	return known ? first + second : LS_UNKNOWN_I64;
+	for (size_t i = 0; i < run->member_count; i++)
+		if (run->members[i].workers > 0)
+			skew_doubt_add(&doubt, &run->members[i].clock);
+	return skew_doubt_ns(&doubt);
 }
 
 static char *
 encode_note(struct run *run, enum phase_state state)
 {
 	struct phase_note note = { .clocks_count = run->member_count, .steady = run_steady_take(run, state) };
+	char doubt[32];
 	char *text;
 
 	if (note.steady != NULL && !note.steady->reached)
@@ -298,11 +313,18 @@ encode_note(struct run *run, enum phase_state state)
 		if (note.clocks[i].lost)
 			warnings_add(&note.warnings, &note.warnings_count, "node %s was lost: its result is missing",
 			    m->record.info.name);
-		if (!m->used_known)
+		if (!m->clock.known)
 			continue;
-		note.clocks[i].offset_ns = m->better.offset_ns;
-		note.clocks[i].correction_ns = m->used.offset_ns - m->better.offset_ns;
-		note.clocks[i].uncertainty_ns = m->better.uncertainty_ns;
+		if (m->clock.stepped)
+			warnings_add(&note.warnings, &note.warnings_count,
+			    "node %s: its clock was stepped around the start, or the machine was suspended: when it "
+			    "began is "
+			    "known to +/- %s only",
+			    m->record.info.name,
+			    units_format_duration(m->clock.better.uncertainty_ns, doubt, sizeof(doubt)));
+		note.clocks[i].offset_ns = m->clock.better.offset_ns;
+		note.clocks[i].correction_ns = start_clock_correction_ns(&m->clock);
+		note.clocks[i].uncertainty_ns = m->clock.better.uncertainty_ns;
 	}
 	text = json_encode_struct(&phase_note_desc, &note, false, NULL);
 	field_struct_fini(&phase_note_desc, &note);

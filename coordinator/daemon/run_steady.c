@@ -96,7 +96,7 @@ send_end(struct run *run, size_t i)
 		return;
 	/* It has drifted since the start: the newest estimate, but any is better than none. */
 	if (clockfit_estimate(&m->node->clock.fit, end, &e) != LS_OK)
-		e = m->better;
+		e = m->clock.better;
 	body.end_ns = clockfit_to_remote(&e, end).ns;
 	run_send(run, i, MSG_END_AT, &body);
 }

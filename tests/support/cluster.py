@@ -27,7 +27,7 @@ def sanitized():
     return any(word in text for word in (b"libasan", b"libtsan", b"libubsan"))
 
 
-def wait_for(what, condition, timeout=WAIT_S):
+def wait_for(what, condition, timeout=WAIT_S, every=0.005):
     """Polls until condition() is true and returns its value; fails naming what."""
     end = time.monotonic() + timeout
     while True:
@@ -36,7 +36,7 @@ def wait_for(what, condition, timeout=WAIT_S):
             return value
         if time.monotonic() > end:
             raise AssertionError(f"not within {timeout} s: {what}")
-        time.sleep(0.005)
+        time.sleep(every)
 
 
 def alive(pid):

@@ -41,6 +41,8 @@ def submit(daemon, the_job, **more):
     operator = daemon.operator()
     operator.send("submit", job=the_job, watch=True, **more)
     m = operator.receive()
+    while m["type"] == "run-event" and not m["end"]:  # it can be watched before it is known to be kept
+        m = operator.receive()
     return operator, m.get("run"), m
 
 
@@ -456,9 +458,10 @@ def test_submit_waits_for_missing_nodes(daemon):
     operator, run, _ = submit(daemon, job(min_nodes=2), wait_ns=20 * 10**9)
     agents = [daemon.agent(n) for n in ("n1", "n2")]
     prepare(agents)
-    operator.send("abort", run=run, reason="seen")
     for a in agents:
         a.expect("arm")
+    operator.send("abort", run=run, reason="seen")
+    for a in agents:
         a.expect("abort")
         a.send("aborted", run=run)
     each(agents, "finish")

@@ -38,5 +38,5 @@ def test_the_table_covers_each_cell():
 
 @pytest.mark.parametrize("cell", PAIRS, ids=[" / ".join(c) for c in PAIRS])
 def test_cell(played, cell):
-    _, wrong = played[cell].result()
+    _, _, wrong = played[cell].result()
     assert wrong is None, wrong

@@ -1,6 +1,7 @@
 """What is killed, and what remains: a clear state, the others' results, no file, no lost result."""
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -8,7 +9,9 @@ import time
 
 import pytest
 
+import faultyvolume
 from cluster import Cluster, alive, program, wait_for
+from faultyvolume import FaultyVolume
 
 LONG = {"workers": 1, "short_phases": True, "orphan_time": "20s", "grace": "1s", "phases": [
     {"kind": "write", "file_size": "1MiB", "record_size": "64KiB"},
@@ -136,6 +139,32 @@ def test_coordinator_killed_in_a_phase_and_restarted(cluster):
     for phase in results["phases"]:
         assert len(phase["nodes"]) == 3
     wait_for("no file left", lambda: cluster.files() == [])
+
+
+def test_coordinator_killed_while_its_store_lags():
+    """
+    Each write takes half a second: when the second phase begins, the first one's end may still be on its way to the disk. The nodes must
+    not be further than what a restarted coordinator knows, or the run never goes on.
+    """
+    if faultyvolume.missing():
+        pytest.skip(faultyvolume.missing())
+    with Cluster(nodes=2) as cluster, FaultyVolume(cluster.path("store"), cache=True) as store:
+        cluster.settings = {"lockstepd": {"log_level": "debug"}}
+        cluster.start()
+        store.delay("fsync", 500)
+        run = cluster.start_run({**LONG, "phases": [LONG["phases"][1] | {"time": "300ms"}, LONG["phases"][1] | {"time": "2s"}]})
+        wait_for("the second phase", lambda: re.search(r"-> running \(.*phase=1 ", cluster.log("lockstepd")), 60)
+        cluster.daemon.kill()
+        cluster.daemon.wait()
+        store.clear()
+        cluster.start_daemon()
+        status, out, err = ended(run)
+        results = cluster.export()
+        assert status == 0 and results["run"]["state"] == "finished", err
+        assert [p["state"] for p in results["phases"]] == ["done"] * 2
+        for phase in results["phases"]:
+            assert sorted(n["node"] for n in phase["nodes"]) == cluster.names
+        wait_for("no file left", lambda: cluster.files() == [])
 
 
 def test_coordinator_gone_for_good():

@@ -23,12 +23,13 @@ static const struct lead_case leads[] = {
 	{ "loopback", 100 * US, 0, 3200 * US, 200 * US, 0 },
 	{ "a slow network", 2 * MS, 0, 7 * MS, 2 * MS, 0 },
 	{ "no round trip known", 0, 0, 3 * MS, 200 * US, 0 },
-	{ "once too late", 100 * US, 1, 6400 * US, 200 * US, 0 },
-	{ "four times too late", 100 * US, 4, 51200 * US, 200 * US, 0 },
-	{ "never beyond twice the cap", 4 * NS_PER_S, 60, 8 * NS_PER_S + 3 * MS, 4 * NS_PER_S, 0 },
+	{ "once too late", 100 * US, 1, 12800 * US, 200 * US, 0 },
+	{ "four times too late", 100 * US, 4, 819200 * US, 200 * US, 0 },
+	{ "a lead at the cap grows no more", 4 * NS_PER_S, 60, 8 * NS_PER_S + 3 * MS, 4 * NS_PER_S, 0 },
+	{ "never beyond the cap by growing", 100 * US, 60, 5 * NS_PER_S, 200 * US, 0 },
 	{ "few nodes cost nothing extra", 100 * US, 0, 3200 * US, 200 * US, 16 },
 	{ "2,016 nodes", 100 * US, 0, 303200 * US, 50200 * US, 2016 },
-	{ "2,016 nodes, once too late", 100 * US, 1, 606400 * US, 50200 * US, 2016 },
+	{ "2,016 nodes, once too late", 100 * US, 1, 1212800 * US, 50200 * US, 2016 },
 };
 
 static void
@@ -210,7 +211,7 @@ test_the_lead_is_shorter_while_nobody_is_late(void **state)
 	}
 	assert_int_equal(barrier_lead_ns(&b), 1700 * US);
 	barrier_was_late(&b);
-	assert_int_equal(barrier_lead_ns(&b), 6400 * US);
+	assert_int_equal(barrier_lead_ns(&b), 12800 * US);
 	for (int i = 0; i < BARRIER_CALM; i++) {
 		barrier_has_begun(&b);
 		assert_int_equal(barrier_lead_ns(&b), i < BARRIER_CALM - 1 ? 3200 * US : 1700 * US);
