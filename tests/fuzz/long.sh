@@ -20,7 +20,8 @@ make_fuzzers() { # folder, more flags
 }
 make_fuzzers $build/traced ""
 make_fuzzers $build "-fno-sanitize-coverage=trace-cmp"
-tests/fuzz/dictionary.sh > $build/names.dict
+tests/fuzz/dictionary.sh > $build/names.dict.$$
+mv $build/names.dict.$$ $build/names.dict # others may be reading it
 # The stack of each allocation is half of the cost of an allocation; a crash is played again with all of it.
 ASAN_OPTIONS="malloc_context_size=1:quarantine_size_mb=8${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export ASAN_OPTIONS
@@ -54,8 +55,9 @@ for target in "$@"; do
 			left=$((began + FUZZ_SECONDS - $(date +%s)))
 			[ $left -gt 0 ] || break
 		fi
-		fuzz $build/traced "$target" $traced $left && fuzz $build "$target" $((slice - traced)) $left || { end=CRASH bad=1; break; }
+		fuzz $build/traced "$target" $traced $left && fuzz $build "$target" $((slice - traced)) $left || { end=FAILED bad=1; break; }
 	done
+	[ $end = ok ] || tail -n 20 "$build/$target.log"
 	echo "$end $target: $count executions"
 done
 exit $bad
