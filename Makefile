@@ -173,7 +173,7 @@ unit: $(UNIT_TESTS)
 # The published schemas stand in the tree, generated from the field tables.
 .PHONY: schemas
 schemas: $(BUILD)/tests/support/schema_dump ## writes proto/schema/*.schema.json
-	@for s in job results messages compare; do \
+	@for s in job results messages compare trend; do \
 		$< $$s > $(BUILD)/$$s.schema.json && \
 		{ cmp -s $(BUILD)/$$s.schema.json proto/schema/$$s.schema.json || \
 		cp $(BUILD)/$$s.schema.json proto/schema/$$s.schema.json; } || exit 1; done

@@ -9,7 +9,7 @@
 /* One worker's numbers, read once: those of a hung runner may still move. */
 struct totals {
 	int64_t first_op_ns, start_ns, end_ns; /* 0: none */
-	uint64_t bytes, ops;
+	struct sampler_work done;
 	bool ended; /* left by itself: its CPU times are there */
 	int64_t cpu_user_ns, cpu_system_ns;
 };
@@ -22,15 +22,19 @@ read_totals(const struct shm_worker *w)
 		.first_op_ns = atomic_load_explicit(&w->first_op_ns, memory_order_relaxed),
 		.start_ns = atomic_load_explicit(&w->start_ns, memory_order_relaxed),
 		.end_ns = atomic_load_explicit(&w->end_ns, memory_order_relaxed),
-		.bytes = atomic_load_explicit(&w->bytes, memory_order_relaxed),
-		.ops = atomic_load_explicit(&w->ops, memory_order_relaxed),
+		.done = {
+			.bytes = atomic_load_explicit(&w->bytes, memory_order_relaxed),
+			.ops = atomic_load_explicit(&w->ops, memory_order_relaxed),
+			.write_bytes = atomic_load_explicit(&w->op_bytes[OP_WRITE], memory_order_relaxed),
+			.write_ops = atomic_load_explicit(&w->op_ops[OP_WRITE], memory_order_relaxed),
+		},
 		.ended = state == SHM_ENDED || state == SHM_FAILED,
 		.cpu_user_ns = atomic_load_explicit(&w->cpu_user_ns, memory_order_relaxed),
 		.cpu_system_ns = atomic_load_explicit(&w->cpu_system_ns, memory_order_relaxed),
 	};
 
 	/* One that was killed never wrote its end: its last operation's is as good, unless only warm-up was done. */
-	if (t.end_ns == 0 && t.ops > 0)
+	if (t.end_ns == 0 && t.done.ops > 0)
 		t.end_ns = atomic_load_explicit(&w->last_ns, memory_order_relaxed);
 	return t;
 }
@@ -49,8 +53,8 @@ fill_worker(const struct result_input *in, uint32_t i, const struct totals *t, s
 	out->first_op_ns = from_start(t->first_op_ns, in->start);
 	out->start_ns = from_start(t->start_ns, in->start);
 	out->end_ns = from_start(t->end_ns, in->start);
-	out->bytes = t->bytes;
-	out->ops = t->ops;
+	out->bytes = t->done.bytes;
+	out->ops = t->done.ops;
 	if (t->ended) {
 		out->cpu.user_ns = t->cpu_user_ns;
 		out->cpu.system_ns = t->cpu_system_ns;
@@ -106,7 +110,7 @@ fill_workers(const struct result_input *in, struct node_result *node)
 		fill_worker(in, i, &t, &node->workers[i]);
 		add_worker(node, &node->workers[i]);
 		struct ls_mono last = { t.end_ns > 0 ? LS_MIN(t.end_ns, in->now.ns) : in->now.ns };
-		sampler_end_worker(in->sampler, i, last, t.bytes, t.ops);
+		sampler_end_worker(in->sampler, i, last, &t.done);
 		fill_own_series(sampler_own(in->sampler, i), &node->workers[i]);
 		end.ns = LS_MAX(end.ns, last.ns);
 	}
@@ -147,6 +151,39 @@ fill_op(const struct result_input *in, enum op_kind op, struct node_result *node
 	}
 	free(merged);
 	free(service);
+}
+
+static struct worker_op *
+worker_op_of(const struct shm_worker *w, enum op_kind op)
+{
+	struct worker_op *out = ls_malloc(sizeof(*out));
+
+	field_struct_init(&worker_op_desc, out);
+	out->bytes = atomic_load_explicit(&w->op_bytes[op], memory_order_relaxed);
+	out->ops = atomic_load_explicit(&w->op_ops[op], memory_order_relaxed);
+	return out;
+}
+
+/* Where reads and writes were mixed each has its series, each worker its two counts, and the node's series of both is not told. */
+static void
+keep_apart(const struct result_input *in, struct node_result *node)
+{
+	static const enum op_kind ops[] = { OP_READ, OP_WRITE };
+
+	if (sampler_apart(in->sampler, OP_READ) == NULL || node->by_op.read == NULL || node->by_op.write == NULL)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
+		struct op_result *r = *by_op_slot(&node->by_op, ops[i]);
+
+		r->series = ls_malloc(sizeof(*r->series));
+		field_struct_init(&series_desc, r->series);
+		series_export(sampler_apart(in->sampler, ops[i]), r->series);
+	}
+	for (uint32_t i = 0; i < in->workers; i++) {
+		node->workers[i].read = worker_op_of(shm_map_worker(in->map, i), OP_READ);
+		node->workers[i].write = worker_op_of(shm_map_worker(in->map, i), OP_WRITE);
+	}
+	node->series.bytes_count = node->series.ops_count = 0;
 }
 
 static void
@@ -260,6 +297,7 @@ result_build(const struct result_input *in, struct node_result *out)
 		fill_workers(in, out);
 		for (int op = 0; op < OP_COUNT; op++)
 			fill_op(in, (enum op_kind)op, out);
+		keep_apart(in, out);
 		fill_verify(in, out);
 	}
 	out->series.interval_ns = LS_MAX(out->series.interval_ns, SHM_STEP_NS);

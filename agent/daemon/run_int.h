@@ -44,6 +44,7 @@ struct run {
 	enum attempt_stage attempt;
 	uint32_t workers;
 	bool timed;            /* the phase ends by its time */
+	bool mixed;            /* it mixes reads and writes, which are told apart */
 	bool tells_fsynced;    /* a recovery phase: what is fsynced is told as it goes */
 	uint64_t fsynced_told; /* what the present connection has heard of it */
 	uint64_t first_rank;
@@ -66,6 +67,7 @@ struct run {
 	int64_t tick_ns;
 	struct ls_mono sampled;
 	uint64_t sampled_bytes, sampled_ops;
+	struct live_op sampled_apart[2]; /* reads and writes, where the phase mixes them */
 
 	/* What has been asked. */
 	bool abort_asked, finish_asked; /* by the coordinator */

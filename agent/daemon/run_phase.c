@@ -1,5 +1,6 @@
 /* A phase as the agent sees it: its numbers, from the mapping, while it runs and when it is over. */
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -42,6 +43,7 @@ phase_begin_arming(struct run *run, const struct msg_arm *arm)
 	run->workers = (uint32_t)arm->node_workers[mine];
 	run->first_rank = 0;
 	run->timed = arm->spec.time > 0;
+	run->mixed = arm->spec.kind == PHASE_MIXED;
 	run->tells_fsynced = run->workers > 0 && recovery_is(&arm->spec, RECOVERY_WRITE);
 	run->fsynced_told = 0;
 	run->tick_ns = run->tells_fsynced ? FSYNCED_TICK_NS : TICK_NS;
@@ -76,8 +78,12 @@ phase_begin_running(struct run *run)
 	run->ticks = 0;
 	run->sampled = run->start;
 	run->sampled_bytes = run->sampled_ops = 0;
+	memset(run->sampled_apart, 0, sizeof(run->sampled_apart));
 	/* workers of a phase with a time end together: when the first ended, what each had done is what it did */
-	sampler_begin(run->sampler, run->workers, run->start, !run->timed);
+	if (run->mixed)
+		sampler_begin_apart(run->sampler, run->workers, run->start);
+	else
+		sampler_begin(run->sampler, run->workers, run->start, !run->timed);
 	stalls_reset(run->stalls, ls_mono_now());
 	loop_timer_set_at(run->tick, (struct ls_mono){ run->start.ns + run->tick_ns });
 
@@ -116,6 +122,31 @@ count_work(const struct run *run, struct live_node *live)
 }
 
 static void
+count_apart(struct run *run, struct live_node *live, double s)
+{
+	static const enum op_kind ops[] = { OP_READ, OP_WRITE };
+
+	live->by_op = ls_calloc(ARRAY_LEN(ops), sizeof(*live->by_op));
+	live->by_op_count = ARRAY_LEN(ops);
+	for (size_t o = 0; o < ARRAY_LEN(ops); o++) {
+		struct live_op *to = &live->by_op[o], *before = &run->sampled_apart[o];
+
+		*to = (struct live_op){ .op = (int)ops[o], .bytes_per_s = (double)NAN, .ops_per_s = (double)NAN };
+		for (uint32_t i = 0; i < run->workers; i++) {
+			const struct shm_worker *w = shm_map_worker(run->map, i);
+
+			to->bytes += atomic_load_explicit(&w->op_bytes[ops[o]], memory_order_relaxed);
+			to->ops += atomic_load_explicit(&w->op_ops[ops[o]], memory_order_relaxed);
+		}
+		if (s > 0) {
+			to->bytes_per_s = (double)(to->bytes - before->bytes) / s;
+			to->ops_per_s = (double)(to->ops - before->ops) / s;
+		}
+		*before = *to;
+	}
+}
+
+static void
 send_sample(struct run *run, struct ls_mono now)
 {
 	struct msg_sample sample = { .epoch = run->epoch };
@@ -134,7 +165,9 @@ send_sample(struct run *run, struct ls_mono now)
 		sample.at_ns = now.ns - run->start.ns;
 		count_work(run, &sample.live);
 		double s = (double)(now.ns - run->sampled.ns) / 1e9;
-		if (s > 0) {
+		if (run->mixed)
+			count_apart(run, &sample.live, s);
+		if (s > 0 && !run->mixed) {
 			sample.live.bytes_per_s = (double)(sample.live.bytes - run->sampled_bytes) / s;
 			sample.live.ops_per_s = (double)(sample.live.ops - run->sampled_ops) / s;
 		}

@@ -26,6 +26,15 @@ void sampler_free(struct sampler *s);
  */
 void sampler_begin(struct sampler *s, uint32_t workers, struct ls_mono start, bool own);
 
+/* The same for a phase that mixes reads and writes: each has a series of its own, and no worker has. */
+void sampler_begin_apart(struct sampler *s, uint32_t workers, struct ls_mono start);
+
+/* What a worker has done. */
+struct sampler_work {
+	uint64_t bytes, ops;
+	uint64_t write_bytes, write_ops; /* of these, writes */
+};
+
 /* Takes what is new in the rings: at least every SHM_RING * SHM_STEP_NS, or steps are lost and the gap becomes a line. */
 void sampler_drain(struct sampler *s, struct ls_mono now);
 
@@ -33,12 +42,15 @@ void sampler_drain(struct sampler *s, struct ls_mono now);
 uint64_t sampler_lost(const struct sampler *s);
 
 /* A worker's last word: what it had done at end. Totals smaller than what was seen are ignored. */
-void sampler_end_worker(struct sampler *s, uint32_t worker, struct ls_mono end, uint64_t bytes, uint64_t ops);
+void sampler_end_worker(struct sampler *s, uint32_t worker, struct ls_mono end, const struct sampler_work *work);
 
 /* After the last worker: the grid, coarser if the phase was long. Borrowed until sampler_begin. */
 const struct series_grid *sampler_end(struct sampler *s, struct ls_mono end);
 
 /* After sampler_end_worker: the worker's own series, NULL when there is none. Borrowed until sampler_begin. */
 const struct series_grid *sampler_own(const struct sampler *s, uint32_t worker);
+
+/* After sampler_end: all reads (OP_READ) or writes (OP_WRITE) of a phase that was begun apart, else NULL. Borrowed until sampler_begin. */
+const struct series_grid *sampler_apart(const struct sampler *s, enum op_kind op);
 
 #endif

@@ -58,6 +58,12 @@ tally_first(struct tally *t, int64_t now_ns)
 	}
 }
 
+static void
+note(_Atomic uint64_t *to, _Atomic uint64_t *from)
+{
+	atomic_store_explicit(to, atomic_load_explicit(from, memory_order_relaxed), memory_order_release);
+}
+
 void
 tally_step(struct tally *t, int64_t at_ns)
 {
@@ -67,9 +73,10 @@ tally_step(struct tally *t, int64_t at_ns)
 
 	/* Release: who sees one of these in a slot sees that the writer has come round to it (sampler.c). */
 	atomic_store_explicit(&step->at_ns, at_ns, memory_order_release);
-	atomic_store_explicit(
-	    &step->bytes, atomic_load_explicit(&s->bytes, memory_order_relaxed), memory_order_release);
-	atomic_store_explicit(&step->ops, atomic_load_explicit(&s->ops, memory_order_relaxed), memory_order_release);
+	note(&step->bytes, &s->bytes);
+	note(&step->ops, &s->ops);
+	note(&step->write_bytes, &s->op_bytes[OP_WRITE]);
+	note(&step->write_ops, &s->op_ops[OP_WRITE]);
 	atomic_store_explicit(&s->ring_count, n + 1, memory_order_release);
 	t->step_ns = t->start_ns + ((at_ns - t->start_ns) / SHM_STEP_NS + 1) * SHM_STEP_NS;
 }

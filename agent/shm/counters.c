@@ -241,6 +241,8 @@ shm_worker_reset(struct shm_worker *w)
 		atomic_store_explicit(&w->ring[i].at_ns, 0, memory_order_relaxed);
 		atomic_store_explicit(&w->ring[i].bytes, 0, memory_order_relaxed);
 		atomic_store_explicit(&w->ring[i].ops, 0, memory_order_relaxed);
+		atomic_store_explicit(&w->ring[i].write_bytes, 0, memory_order_relaxed);
+		atomic_store_explicit(&w->ring[i].write_ops, 0, memory_order_relaxed);
 	}
 	atomic_store_explicit(&w->state, SHM_IDLE, memory_order_release);
 }

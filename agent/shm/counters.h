@@ -87,7 +87,8 @@ enum shm_decision {
 /* Written before ring_count is, with release stores: a reader that meets a new value in an old slot sees the count move, too. */
 struct shm_step {
 	_Atomic int64_t at_ns;
-	_Atomic uint64_t bytes, ops; /* since the phase's (counted) start */
+	_Atomic uint64_t bytes, ops;             /* since the phase's (counted) start */
+	_Atomic uint64_t write_bytes, write_ops; /* of these, plain writes: the rest of a mixed phase are reads */
 };
 
 /* One worker's. Everything up to the ring is reset by the worker's owner (the runner) before it arms. */

@@ -13,6 +13,7 @@
 #include "common/base/sink.h"
 #include "common/base/units.h"
 #include "coordinator/cli/live_draw.h"
+#include "proto/codec/live.h"
 
 #define LINE_EVERY_NS (10 * NS_PER_S) /* plain progress lines */
 
@@ -187,21 +188,15 @@ keep(struct live *live, struct msg_run_event *event)
 	live->has_last = true;
 }
 
-static double
-add_if_known(double sum, double value)
-{
-	return isfinite(value) ? sum + value : sum;
-}
-
 static void
 progress_line(struct live *live)
 {
 	const struct msg_run_event *e = &live->last;
 	struct ls_mono now = ls_mono_now();
 	char left[32];
-	char rate[32];
-	char text[256];
-	double bytes = 0;
+	char rate[128];
+	char text[384];
+	struct live_totals totals;
 
 	if (live->style != LIVE_LINES || !isfinite(e->progress) || e->nodes_count == 0)
 		return;
@@ -210,10 +205,9 @@ progress_line(struct live *live)
 	if (now.ns - live->last_line.ns < LINE_EVERY_NS)
 		return;
 	live->last_line = now;
-	for (size_t i = 0; i < e->nodes_count; i++)
-		bytes = add_if_known(bytes, e->nodes[i].bytes_per_s);
+	totals = live_totals_of(e);
 	snprintf(text, sizeof(text), "%s: %.0f %%, %s%s%s", e->title != NULL ? e->title : "phase", 100 * e->progress,
-	    units_format_rate(bytes, rate, sizeof(rate)), e->left_ns != LS_UNKNOWN_I64 ? ", left " : "",
+	    live_totals_text(&totals, rate, sizeof(rate)), e->left_ns != LS_UNKNOWN_I64 ? ", left " : "",
 	    e->left_ns != LS_UNKNOWN_I64 ? units_format_duration(e->left_ns, left, sizeof(left)) : "");
 	live_say(live, text);
 }

@@ -9,6 +9,7 @@
 #include "common/base/mem.h"
 #include "common/base/units.h"
 #include "common/stat/summary.h"
+#include "proto/codec/live.h"
 
 #define STALLS_SHOWN 2  /* of a node */
 #define WIDE         88 /* columns from which on all is shown */
@@ -130,12 +131,6 @@ add_rates(struct drawing *d, double bytes_per_s, double ops_per_s)
 
 /* --- nodes ------------------------------------------------------------------------------------------------------------ */
 
-static double
-rate_of(const struct live_node *n)
-{
-	return isfinite(n->bytes_per_s) && n->bytes_per_s > 0 ? n->bytes_per_s : n->ops_per_s;
-}
-
 static bool
 has_state(const struct live_node *n, const char *state)
 {
@@ -145,7 +140,7 @@ has_state(const struct live_node *n, const char *state)
 static enum trouble
 trouble_of(const struct drawing *d, const struct live_node *n, bool most_done)
 {
-	double rate = rate_of(n);
+	double rate = live_node_pace(n);
 
 	if (n->stalls_count > 0)
 		return TROUBLE_STALLED;
@@ -166,7 +161,7 @@ judge_nodes(struct drawing *d)
 	size_t done = 0, n = 0;
 
 	for (size_t i = 0; i < e->nodes_count; i++) {
-		double rate = rate_of(&e->nodes[i]);
+		double rate = live_node_pace(&e->nodes[i]);
 
 		done += has_state(&e->nodes[i], "done");
 		if (!isfinite(rate) || !has_state(&e->nodes[i], "running"))
@@ -222,12 +217,16 @@ draw_node(struct drawing *d, size_t i)
 {
 	const struct live_node *n = &d->view->event->nodes[i];
 	enum trouble trouble = d->troubles[i];
-	double rate = rate_of(n);
+	double rate = live_node_pace(n);
 	size_t start = d->out->len;
+	char text[128];
 
 	sink_printf(d->out, "%s %-*.*s ", trouble == TROUBLE_NONE ? " " : "!", d->layout.name, d->layout.name, n->node);
 	add_bar(d->out, d->layout.bar, d->fastest > 0 && isfinite(rate) ? rate / d->fastest : 0);
-	add_rates(d, n->bytes_per_s, n->ops_per_s);
+	if (n->by_op_count > 0)
+		sink_printf(d->out, "%s", live_node_text(n, text, sizeof(text)));
+	else
+		add_rates(d, n->bytes_per_s, n->ops_per_s);
 	sink_printf(d->out, "  %s %" PRIu64 "/%" PRIu64 "%s", n->state != NULL ? n->state : "", n->workers_active,
 	    n->workers, trouble_word(trouble));
 	end_line(d, start, trouble_colour(trouble));
@@ -258,32 +257,25 @@ draw_folded(struct drawing *d, size_t shown)
 			sink_printf(d->out, ", %zu of them %s", counts[t] - above,
 			    t == TROUBLE_GONE ? "failed or away" : trouble_word((enum trouble)t) + 2);
 	}
-	if (d->median > 0 && d->layout.bytes)
+	if (d->median > 0 && d->layout.bytes && !live_totals_of(e).apart)
 		sink_printf(d->out, "; median of all %s", units_format_rate(d->median, text, sizeof(text)));
 	end_line(d, start, NULL);
-}
-
-static double
-add_if_known(double sum, double value)
-{
-	return isfinite(value) ? sum + value : sum;
 }
 
 static void
 draw_total(struct drawing *d)
 {
 	const struct msg_run_event *e = d->view->event;
+	struct live_totals t = live_totals_of(e);
 	size_t start = d->out->len;
-	double bytes = 0;
-	double ops = 0;
+	char text[128];
 
-	for (size_t i = 0; i < e->nodes_count; i++) {
-		bytes = add_if_known(bytes, e->nodes[i].bytes_per_s);
-		ops = add_if_known(ops, e->nodes[i].ops_per_s);
-	}
 	sink_printf(d->out, "  all %-*zu ", d->layout.name - 4, e->nodes_count);
 	sink_repeat(d->out, ' ', d->layout.bar > 0 ? (size_t)d->layout.bar + 3 : 0);
-	add_rates(d, bytes, ops);
+	if (t.apart)
+		sink_printf(d->out, "%s", live_totals_text(&t, text, sizeof(text)));
+	else
+		add_rates(d, t.rate.bytes_per_s, t.rate.ops_per_s);
 	end_line(d, start, BOLD);
 }
 

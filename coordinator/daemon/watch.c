@@ -10,6 +10,7 @@
 #include "coordinator/daemon/insist.h"
 #include "coordinator/daemon/operator.h"
 #include "coordinator/daemon/progress.h"
+#include "proto/codec/live.h"
 #include "proto/model/phase_work.h"
 
 #define LIVE_NS      (300 * NS_PER_MS)
@@ -51,6 +52,7 @@ fill_nodes(const struct run *run, struct msg_run_event *e)
 
 		if (m->live_known) {
 			*n = m->live;
+			live_node_keep_apart(n);
 		} else {
 			n->bytes_per_s = n->ops_per_s = (double)NAN;
 			n->workers = m->workers;

@@ -10,6 +10,7 @@
 #include "coordinator/daemon/watch.h"
 #include "coordinator/daemon/web_int.h"
 #include "proto/codec/json.h"
+#include "proto/codec/live.h"
 
 /* clang-format off: the tables must be read in this order */
 #include "common/base/field_table.h"
@@ -120,12 +121,11 @@ queue_metrics(struct sink *out, const struct daemon *d)
 	sink_printf(out, "lockstep_run_active %d\n", d->active != NULL && !d->active->check_only);
 }
 
-/* A sample about the run that goes on. */
+/* A sample about the run that goes on; op NULL: of all that it does. */
 static void
-run_metric(struct sink *out, const struct run *run, const struct msg_run_event *e, const char *name, const char *help,
+run_sample(struct sink *out, const struct run *run, const struct msg_run_event *e, const char *name, const char *op,
     double value)
 {
-	family(out, name, help);
 	if (!isfinite(value))
 		return;
 	sink_printf(out, "%s{run=", name);
@@ -134,44 +134,52 @@ run_metric(struct sink *out, const struct run *run, const struct msg_run_event *
 	label_text(out, run->job.name);
 	sink_printf(out, ",phase=");
 	label_text(out, e->title);
+	if (op != NULL) {
+		sink_printf(out, ",op=");
+		label_text(out, op);
+	}
 	sink_printf(out, "} %.17g\n", value);
 }
 
-struct totals {
-	double bytes_per_s, ops_per_s, workers, stalled;
-};
-
-static struct totals
-totals_of(const struct msg_run_event *e)
+static void
+run_metric(struct sink *out, const struct run *run, const struct msg_run_event *e, const char *name, const char *help,
+    double value)
 {
-	struct totals t = { 0 };
+	family(out, name, help);
+	run_sample(out, run, e, name, NULL, value);
+}
 
-	for (size_t i = 0; i < e->nodes_count; i++) {
-		const struct live_node *n = &e->nodes[i];
+/* Phases that mix reads and writes have a sample for each. */
+static void
+rate_metric(struct sink *out, const struct run *run, const struct msg_run_event *e, bool bytes)
+{
+	const char *name = bytes ? "lockstep_run_bytes_per_second" : "lockstep_run_operations_per_second";
+	struct live_totals t = live_totals_of(e);
 
-		t.bytes_per_s += isfinite(n->bytes_per_s) ? n->bytes_per_s : 0;
-		t.ops_per_s += isfinite(n->ops_per_s) ? n->ops_per_s : 0;
-		t.workers += (double)n->workers_active;
-		t.stalled += (double)n->stalls_count;
-	}
-	return t;
+	family(out, name,
+	    bytes ? "Bytes a second of all nodes, over the last sample."
+		  : "Operations a second of all nodes, over the last sample.");
+	run_sample(out, run, e, name, NULL, bytes ? t.rate.bytes_per_s : t.rate.ops_per_s);
+	for (int op = 0; op < OP_COUNT; op++)
+		run_sample(out, run, e, name, op_names[op], bytes ? t.by_op[op].bytes_per_s : t.by_op[op].ops_per_s);
 }
 
 static void
 live_metrics(struct sink *out, const struct run *run)
 {
 	struct msg_run_event e;
-	struct totals t;
+	double workers = 0, stalled = 0;
 
 	watch_fill(run, &e);
-	t = totals_of(&e);
-	run_metric(out, run, &e, "lockstep_run_bytes_per_second", "Bytes a second of all nodes, over the last sample.",
-	    t.bytes_per_s);
-	run_metric(out, run, &e, "lockstep_run_operations_per_second",
-	    "Operations a second of all nodes, over the last sample.", t.ops_per_s);
-	run_metric(out, run, &e, "lockstep_run_workers_active", "Workers that are at work.", t.workers);
-	run_metric(out, run, &e, "lockstep_run_workers_stalled", "Workers that make no progress, 16 a node at most.",
-	    t.stalled);
+	for (size_t i = 0; i < e.nodes_count; i++) {
+		workers += (double)e.nodes[i].workers_active;
+		stalled += (double)e.nodes[i].stalls_count;
+	}
+	rate_metric(out, run, &e, true);
+	rate_metric(out, run, &e, false);
+	run_metric(out, run, &e, "lockstep_run_workers_active", "Workers that are at work.", workers);
+	run_metric(
+	    out, run, &e, "lockstep_run_workers_stalled", "Workers that make no progress, 16 a node at most.", stalled);
 	run_metric(out, run, &e, "lockstep_run_nodes", "Nodes of the run.", (double)e.nodes_count);
 	run_metric(out, run, &e, "lockstep_run_phase_progress_ratio", "Share of the phase that is done.", e.progress);
 	run_metric(out, run, &e, "lockstep_run_phases_done", "Phases that are done.", (double)e.phases_done);

@@ -76,9 +76,8 @@ value_writes(const struct phase_result *phase)
 }
 
 static double
-ns_or_nan(const struct phase_result *phase, size_t offset)
+ns_or_nan(const struct latency *l, size_t offset)
 {
-	const struct latency *l = phase->aggregate.latency_ns;
 	int64_t ns;
 
 	if (l == NULL)
@@ -87,34 +86,60 @@ ns_or_nan(const struct phase_result *phase, size_t offset)
 	return ns == LS_UNKNOWN_I64 ? (double)NAN : (double)ns;
 }
 
+static const struct latency *
+latency_of_op(const struct phase_result *phase, enum op_kind op)
+{
+	const struct op_result *r = by_op_get(&phase->aggregate.by_op, op);
+
+	return r != NULL ? &r->latency_ns : NULL;
+}
+
 static double
 value_p50(const struct phase_result *phase)
 {
-	return ns_or_nan(phase, offsetof(struct latency, p50));
+	return ns_or_nan(phase->aggregate.latency_ns, offsetof(struct latency, p50));
+}
+
+static double
+p50_of_op(const struct phase_result *phase, enum op_kind op)
+{
+	return ns_or_nan(latency_of_op(phase, op), offsetof(struct latency, p50));
 }
 
 static double
 value_p99(const struct phase_result *phase)
 {
-	return ns_or_nan(phase, offsetof(struct latency, p99));
+	return ns_or_nan(phase->aggregate.latency_ns, offsetof(struct latency, p99));
+}
+
+static double
+p99_of_op(const struct phase_result *phase, enum op_kind op)
+{
+	return ns_or_nan(latency_of_op(phase, op), offsetof(struct latency, p99));
 }
 
 static double
 value_p99_9(const struct phase_result *phase)
 {
-	return ns_or_nan(phase, offsetof(struct latency, p99_9));
+	return ns_or_nan(phase->aggregate.latency_ns, offsetof(struct latency, p99_9));
+}
+
+static double
+p99_9_of_op(const struct phase_result *phase, enum op_kind op)
+{
+	return ns_or_nan(latency_of_op(phase, op), offsetof(struct latency, p99_9));
 }
 
 const struct compare_metric compare_metrics[] = {
-	{ "last-done", "all work over last end minus first start", true, value_last_done, false },
-	{ "all-active", "the rate while every worker was active", true, value_all_active, false },
-	{ "sum-of-rates", "each worker's own average, added", true, value_sum_of_rates, false },
+	{ "last-done", "all work over last end minus first start", true, value_last_done, false, value_of_op },
+	{ "all-active", "the rate while every worker was active", true, value_all_active, false, NULL },
+	{ "sum-of-rates", "each worker's own average, added", true, value_sum_of_rates, false, NULL },
 	{ "reads", "reads alone over last end minus first start: of phases that mix them with writes", true,
-	    value_reads, false },
-	{ "writes", "writes alone, likewise", true, value_writes, false },
-	{ "p50", "median latency", false, value_p50, true },
-	{ "p99", "99th percentile of latency", false, value_p99, true },
-	{ "p99.9", "99.9th percentile of latency", false, value_p99_9, true },
+	    value_reads, false, NULL },
+	{ "writes", "writes alone, likewise", true, value_writes, false, NULL },
+	{ "p50", "median latency", false, value_p50, true, p50_of_op },
+	{ "p99", "99th percentile of latency", false, value_p99, true, p99_of_op },
+	{ "p99.9", "99.9th percentile of latency", false, value_p99_9, true, p99_9_of_op },
 	{ 0 },
 };
 
@@ -125,6 +150,46 @@ compare_metric_find(const char *name)
 		if (strcmp(compare_metrics[i].name, name) == 0)
 			return &compare_metrics[i];
 	return NULL;
+}
+
+size_t
+compare_parts_of(
+    const struct phase_result *phase, const struct compare_metric *metric, struct compare_part out[OP_COUNT])
+{
+	size_t n = 0;
+
+	for (int op = 0; op < OP_COUNT && metric->apart != NULL && by_op_mixes(phase); op++)
+		if (by_op_get(&phase->aggregate.by_op, (enum op_kind)op) != NULL)
+			out[n++] = (struct compare_part){ phase, op };
+	if (n == 0)
+		out[n++] = (struct compare_part){ phase, -1 };
+	return n;
+}
+
+double
+compare_value_of(const struct compare_part *part, const struct compare_metric *metric)
+{
+	if (part->phase->state != PHASE_STATE_DONE)
+		return (double)NAN;
+	return part->op < 0 ? metric->value(part->phase) : metric->apart(part->phase, (enum op_kind)part->op);
+}
+
+const char *
+compare_test_of(const struct compare_part *part, char *buf, size_t len)
+{
+	if (part->op < 0)
+		return report_test(part->phase);
+	snprintf(buf, len, "%s-%s", report_test(part->phase), op_names[part->op]);
+	return buf;
+}
+
+const char *
+compare_name_of(const struct compare_part *part, char *buf, size_t len)
+{
+	if (part->op < 0)
+		return part->phase->name;
+	snprintf(buf, len, "%s, %s", part->phase->name, op_names[part->op]);
+	return buf;
 }
 
 /* --- which phases belong together --------------------------------------------------------------------------------- */
@@ -155,8 +220,21 @@ add_sample(struct compare_samples *samples, struct compare_sample sample)
 	samples->items[samples->count++] = sample;
 }
 
+/* Phases before number p of the same test in its repetition, and those of them of the same sizes. */
+static void
+count_before(const struct results *run, size_t p, struct compare_sample *sample)
+{
+	for (size_t q = 0; q < p; q++) {
+		if (run->phases[q].repetition != run->phases[p].repetition ||
+		    !same_test(&run->phases[q], &run->phases[p]))
+			continue;
+		sample->of_test++;
+		sample->occurrence += same_sizes(&run->phases[q], &run->phases[p]);
+	}
+}
+
 static struct compare_samples
-samples_of(const struct compare_side *side)
+samples_of(const struct compare_side *side, const struct compare_metric *metric)
 {
 	struct compare_samples samples = { 0 };
 
@@ -164,16 +242,15 @@ samples_of(const struct compare_side *side)
 		const struct results *run = side->runs[r];
 
 		for (size_t p = 0; p < run->phases_count; p++) {
-			struct compare_sample sample = { .run = run, .phase = &run->phases[p] };
+			struct compare_sample sample = { .run = run };
+			struct compare_part parts[OP_COUNT];
+			size_t n = compare_parts_of(&run->phases[p], metric, parts);
 
-			for (size_t q = 0; q < p; q++) {
-				if (run->phases[q].repetition != sample.phase->repetition ||
-				    !same_test(&run->phases[q], sample.phase))
-					continue;
-				sample.of_test++;
-				sample.occurrence += same_sizes(&run->phases[q], sample.phase);
+			count_before(run, p, &sample);
+			for (size_t i = 0; i < n; i++) {
+				sample.part = parts[i];
+				add_sample(&samples, sample);
 			}
-			add_sample(&samples, sample);
 		}
 	}
 	return samples;
@@ -193,7 +270,8 @@ head_of(const struct compare_cells *row)
 static bool
 is_same(const struct compare_sample *a, const struct compare_sample *b)
 {
-	return a->occurrence == b->occurrence && same_test(a->phase, b->phase) && same_sizes(a->phase, b->phase);
+	return a->occurrence == b->occurrence && a->part.op == b->part.op && same_test(a->part.phase, b->part.phase) &&
+	    same_sizes(a->part.phase, b->part.phase);
 }
 
 static struct compare_cells *
@@ -214,7 +292,8 @@ find_near(const struct matrix *m, const struct compare_sample *sample, size_t gr
 		const struct compare_sample *head = head_of(&m->rows[r]);
 
 		if (own->count > 0 ? is_same(&own->items[0], sample)
-				   : same_test(head->phase, sample->phase) && head->of_test == sample->of_test)
+				   : head->part.op == sample->part.op &&
+			    same_test(head->part.phase, sample->part.phase) && head->of_test == sample->of_test)
 			return &m->rows[r];
 	}
 	return NULL;
@@ -275,11 +354,8 @@ figures_of(const struct compare_samples *samples, const struct compare_metric *m
 {
 	struct figures f = { .items = ls_calloc(samples->count + 1, sizeof(*f.items)), .count = samples->count };
 
-	for (size_t i = 0; i < f.count; i++) {
-		const struct phase_result *phase = samples->items[i].phase;
-
-		f.items[i] = phase->state == PHASE_STATE_DONE ? metric->value(phase) : (double)NAN;
-	}
+	for (size_t i = 0; i < f.count; i++)
+		f.items[i] = compare_value_of(&samples->items[i].part, metric);
 	return f;
 }
 
@@ -341,7 +417,8 @@ set_ratios(struct compare_row *row, const struct figures *figures, size_t groups
 static void
 set_row(struct compare_row *row, const struct compare_sample *head, bool is_latency)
 {
-	const struct phase_result *phase = head->phase;
+	const struct phase_result *phase = head->part.phase;
+	char text[256];
 	bool data =
 	    phase->imported != NULL || (phase_kind_info((enum phase_kind)phase->kind)->groups & PHASE_DATA) != 0;
 
@@ -349,8 +426,8 @@ set_row(struct compare_row *row, const struct compare_sample *head, bool is_late
 	free(row->test);
 	free(row->name);
 	free(row->unit);
-	row->test = ls_strdup(report_test(phase));
-	row->name = ls_strdup(phase->name);
+	row->test = ls_strdup(compare_test_of(&head->part, text, sizeof(text)));
+	row->name = ls_strdup(compare_name_of(&head->part, text, sizeof(text)));
 	row->unit = ls_strdup(is_latency ? "ns" : report_in_bytes(phase) ? "B/s" : "op/s");
 	row->file_size = data ? report_file_size(phase) : LS_UNKNOWN_U64;
 	row->processes = report_processes(phase);
@@ -371,10 +448,11 @@ make_row(struct comparison *c, const struct matrix *m, size_t r, const struct co
 		set_value(&row->values[g], &figures[g]);
 		compare_note_repeats(c, g, row, &m->rows[r].groups[g], figures[g].items);
 	}
-	if (by_op_mixes(head_of(&m->rows[r])->phase) && strcmp(metric->name, "reads") != 0 &&
-	    strcmp(metric->name, "writes") != 0)
+	if (head_of(&m->rows[r])->part.op < 0 && by_op_mixes(head_of(&m->rows[r])->part.phase) &&
+	    strcmp(metric->name, "reads") != 0 && strcmp(metric->name, "writes") != 0)
 		warnings_add(&c->notes, &c->notes_count,
-		    "%s: reads and writes are not added up; metrics reads and writes compare each", row->name);
+		    "%s: reads and writes are not added up, and this metric has no figure for each; last-done has",
+		    row->name);
 	set_ratios(row, figures, m->groups, subject, metric->higher_is_better);
 	for (size_t g = 0; g < m->groups; g++)
 		free(figures[g].items);
@@ -480,7 +558,7 @@ compare_runs(const struct compare_side *sides, size_t count, const struct compar
 	out->higher_is_better = metric->higher_is_better;
 	make_groups(out, sides, count);
 	for (size_t g = 0; g < count; g++) {
-		struct compare_samples samples = samples_of(&sides[g]);
+		struct compare_samples samples = samples_of(&sides[g], metric);
 
 		place(&m, &samples, g);
 		free(samples.items);

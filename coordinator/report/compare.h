@@ -35,10 +35,27 @@ struct compare_metric {
 	bool higher_is_better;
 	double (*value)(const struct phase_result *phase); /* NAN: not known; bytes/s, operations/s or ns */
 	bool is_latency;
+	/* The same of one operation: phases that mix reads and writes have a row, or a series, for each. NULL: there is none, and they have one row, without a figure unless value has it. */
+	double (*apart)(const struct phase_result *phase, enum op_kind op);
 };
 
 /* All metrics; an element without a name ends them. */
 extern const struct compare_metric compare_metrics[];
+
+/* A phase, or one operation of a phase that mixes reads and writes, as a metric sees it. */
+struct compare_part {
+	const struct phase_result *phase;
+	int op; /* -1: the whole phase */
+};
+
+/* The parts of a phase for a metric; returns how many (1 to OP_COUNT). */
+size_t compare_parts_of(
+    const struct phase_result *phase, const struct compare_metric *metric, struct compare_part out[OP_COUNT]);
+
+/* The figure of a part, NAN where there is none; its test ("mixed-read") and title ("mix, read"), in buf or borrowed. */
+double compare_value_of(const struct compare_part *part, const struct compare_metric *metric);
+const char *compare_test_of(const struct compare_part *part, char *buf, size_t len);
+const char *compare_name_of(const struct compare_part *part, char *buf, size_t len);
 
 /* Or NULL. */
 const struct compare_metric *compare_metric_find(const char *name);

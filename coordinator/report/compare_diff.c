@@ -112,8 +112,8 @@ differ_count(const struct pair *p, const char *what, uint64_t a, uint64_t b)
 static void
 differ_spec(const struct pair *p)
 {
-	const struct phase_result *a = p->sample[0]->phase;
-	const struct phase_result *b = p->sample[1]->phase;
+	const struct phase_result *a = p->sample[0]->part.phase;
+	const struct phase_result *b = p->sample[1]->part.phase;
 
 	for (size_t i = 0; i < phase_desc.field_count; i++) {
 		const struct field_desc *field = &phase_desc.fields[i];
@@ -131,8 +131,8 @@ differ_spec(const struct pair *p)
 static void
 differ_sizes(const struct pair *p)
 {
-	const struct phase_result *a = p->sample[0]->phase;
-	const struct phase_result *b = p->sample[1]->phase;
+	const struct phase_result *a = p->sample[0]->part.phase;
+	const struct phase_result *b = p->sample[1]->part.phase;
 	char x[64];
 	char y[64];
 
@@ -153,7 +153,7 @@ differ_streams(const struct pair *p)
 	uint64_t streams[2];
 
 	for (int i = 0; i < 2; i++)
-		streams[i] = report_streams(p->sample[i]->run, p->sample[i]->phase, &nodes[i]);
+		streams[i] = report_streams(p->sample[i]->run, p->sample[i]->part.phase, &nodes[i]);
 	differ_count(p, "number of nodes", nodes[0], nodes[1]);
 	if (nodes[0] == nodes[1])
 		differ_count(p, "number of workers", streams[0], streams[1]);
@@ -182,15 +182,15 @@ compare_row_differences(
 			p.sample[1] = &row->groups[g].items[s];
 			if (s > 0 && p.sample[1]->run == row->groups[g].items[s - 1].run)
 				continue; /* repetitions of one run have one job */
-			if (p.sample[0]->phase->imported != NULL || p.sample[1]->phase->imported != NULL) {
+			if (p.sample[0]->part.phase->imported != NULL || p.sample[1]->part.phase->imported != NULL) {
 				differ_sizes(&p);
 				continue;
 			}
 			differ_spec(&p);
 			differ_streams(&p);
 			differ(&p, "where the rates go to",
-			    p.sample[0]->phase->aggregate.page_cache ? "the page cache" : "the volume",
-			    p.sample[1]->phase->aggregate.page_cache ? "the page cache" : "the volume");
+			    p.sample[0]->part.phase->aggregate.page_cache ? "the page cache" : "the volume",
+			    p.sample[1]->part.phase->aggregate.page_cache ? "the page cache" : "the volume");
 		}
 	}
 }
@@ -386,10 +386,10 @@ static void
 note_failed(struct comparison *c, size_t group, const char *title, const struct compare_samples *samples)
 {
 	for (size_t i = 0; i < samples->count; i++)
-		if (samples->items[i].phase->state != PHASE_STATE_DONE)
+		if (samples->items[i].part.phase->state != PHASE_STATE_DONE)
 			warnings_add(&c->notes, &c->notes_count, "%s, %s: repeat %zu %s and does not count", title,
 			    c->groups[group].label, i + 1,
-			    field_enum_name(phase_state_names, samples->items[i].phase->state));
+			    field_enum_name(phase_state_names, samples->items[i].part.phase->state));
 }
 
 static const char *

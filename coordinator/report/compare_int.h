@@ -9,7 +9,7 @@
 /* A phase of a run, as one repeat of a row. */
 struct compare_sample {
 	const struct results *run;
-	const struct phase_result *phase;
+	struct compare_part part;
 	uint64_t occurrence; /* among phases of the same test and sizes in its repetition, from 0 */
 	uint64_t of_test;    /* among phases of the same test in its repetition */
 };
@@ -51,8 +51,8 @@ void compare_run_differences(struct comparison *c, const struct compare_side *si
 void compare_note_repeats(struct comparison *c, size_t group, const struct compare_row *row,
     const struct compare_samples *samples, const double *values);
 
-/* Rate of the last third of a phase's common span over that of the first; NAN where the span is too short to tell. */
-double compare_drift_of(const struct phase_result *phase);
+/* Rate of the last third of the common span of a phase, or of one of its operations, over that of the first; NAN: too short to tell. */
+double compare_drift_of(const struct compare_part *part);
 
 /* Phases whose rate is not steady: a note. title: what the row is about. */
 void compare_note_drift(struct comparison *c, size_t group, const char *title, const struct compare_samples *samples);

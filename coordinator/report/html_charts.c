@@ -21,25 +21,60 @@ struct grid {
 	size_t bins;
 };
 
+/* Lines of a chart over time: nodes, or what each did of one operation where the phase mixes them. */
+struct line {
+	const struct node_result *node;
+	const char *op; /* NULL: all that the node did */
+	const struct series *series;
+};
+
+struct time_lines {
+	struct line *items; /* operation by operation, all nodes for each; owned */
+	size_t count;
+	size_t nodes; /* lines of one operation */
+};
+
 static bool
-has_series(const struct node_result *node)
+is_told(const struct series *series)
 {
-	return node->series.interval_ns > 0 && node->series.ops_count > 0;
+	return series != NULL && series->interval_ns > 0 && series->ops_count > 0;
+}
+
+static struct time_lines
+lines_of(const struct phase_result *phase)
+{
+	bool apart = by_op_mixes(phase);
+	struct time_lines l = { .nodes = phase->nodes_count };
+
+	l.items = ls_calloc(phase->nodes_count * (apart ? OP_COUNT : 1) + 1, sizeof(*l.items));
+	for (int op = 0; op < (apart ? OP_COUNT : 1); op++)
+		for (size_t n = 0; n < phase->nodes_count; n++) {
+			const struct node_result *node = &phase->nodes[n];
+			const struct op_result *r = by_op_get(&node->by_op, (enum op_kind)op);
+
+			if (apart && by_op_get(&phase->aggregate.by_op, (enum op_kind)op) == NULL)
+				continue;
+			l.items[l.count++] = (struct line){ node, apart ? op_names[op] : NULL,
+				!apart          ? &node->series
+				    : r != NULL ? r->series
+						: NULL };
+		}
+	return l;
 }
 
 static struct grid
-grid_of(const struct phase_result *phase)
+grid_of(const struct time_lines *lines)
 {
 	struct grid g = { 0, 0 };
 	double end = 0;
 
-	for (size_t n = 0; n < phase->nodes_count; n++) {
-		const struct node_result *node = &phase->nodes[n];
+	for (size_t i = 0; i < lines->count; i++) {
+		const struct series *series = lines->items[i].series;
 
-		if (!has_series(node))
+		if (!is_told(series))
 			continue;
-		g.width_ns = fmax(g.width_ns, (double)node->series.interval_ns);
-		end = fmax(end, (double)node->series.interval_ns * (double)node->series.ops_count);
+		g.width_ns = fmax(g.width_ns, (double)series->interval_ns);
+		end = fmax(end, (double)series->interval_ns * (double)series->ops_count);
 	}
 	if (g.width_ns <= 0)
 		return g;
@@ -58,26 +93,28 @@ active_ns(const struct node_result *node, double from, double to)
 	return fmin(to, end) - fmax(from, start);
 }
 
-/* Rates of a node by bin into out: bytes/s or operations/s, NAN where it was not active for long enough. */
+/* Rates of a line by bin into out: bytes/s or operations/s, NAN where its node was not active for long enough. */
 static void
-rates_of(const struct phase_result *phase, const struct node_result *node, const struct grid *g, double *out)
+rates_of(const struct phase_result *phase, const struct line *line, const struct grid *g, double *out)
 {
-	bool bytes = html_in_bytes(phase) && node->series.bytes_count > 0;
-	const int64_t *values = bytes ? node->series.bytes : node->series.ops;
-	size_t count = bytes ? node->series.bytes_count : node->series.ops_count;
+	const struct series *series = line->series;
+	bool told = is_told(series);
+	bool bytes = html_in_bytes(phase) && told && series->bytes_count > 0;
+	const int64_t *values = !told ? NULL : bytes ? series->bytes : series->ops;
+	size_t count = !told ? 0 : bytes ? series->bytes_count : series->ops_count;
 
 	for (size_t b = 0; b < g->bins; b++)
 		out[b] = 0;
-	for (size_t i = 0; i < count && has_series(node); i++) {
-		double at = ((double)i + 0.5) * (double)node->series.interval_ns;
+	for (size_t i = 0; i < count; i++) {
+		double at = ((double)i + 0.5) * (double)series->interval_ns;
 		size_t bin = LS_MIN((size_t)(at / g->width_ns), g->bins - 1);
 
 		out[bin] += (double)values[i];
 	}
 	for (size_t b = 0; b < g->bins; b++) {
-		double active = active_ns(node, (double)b * g->width_ns, (double)(b + 1) * g->width_ns);
+		double active = active_ns(line->node, (double)b * g->width_ns, (double)(b + 1) * g->width_ns);
 
-		if (active < WHOLE_ENOUGH * g->width_ns || !has_series(node))
+		if (active < WHOLE_ENOUGH * g->width_ns || !told)
 			out[b] = (double)NAN;
 		else
 			out[b] = out[b] * 1e9 / active;
@@ -121,20 +158,32 @@ add_band(struct sink *out, const double *rates, size_t nodes, size_t bins, size_
 }
 
 static void
-add_labels(struct sink *out, const struct phase_result *phase, const char *first, bool band)
+add_band_labels(struct sink *out, const char *op)
 {
 	static const char *const bands[] = { "slowest node", "10th percentile", "median node", "90th percentile",
 		"fastest node" };
 
-	sink_printf(out, "\"labels\":[\"%s\"", first);
-	if (band) {
-		for (size_t i = 0; i < ARRAY_LEN(bands); i++)
-			sink_printf(out, ",\"%s\"", bands[i]);
-	} else {
-		for (size_t n = 0; n < phase->nodes_count; n++) {
-			sink_printf(out, ",");
-			html_json_text(out, phase->nodes[n].node);
+	for (size_t i = 0; i < ARRAY_LEN(bands); i++)
+		sink_printf(out, ",\"%s%s%s\"", op != NULL ? op : "", op != NULL ? ", " : "", bands[i]);
+}
+
+static void
+add_labels(struct sink *out, const struct time_lines *lines, bool band)
+{
+	sink_printf(out, "\"labels\":[\"s\"");
+	for (size_t i = 0; i < lines->count; i += band ? lines->nodes : 1) {
+		const struct line *line = &lines->items[i];
+		char *name;
+
+		if (band) {
+			add_band_labels(out, line->op);
+			continue;
 		}
+		name =
+		    line->op != NULL ? ls_asprintf("%s, %s", line->node->node, line->op) : ls_strdup(line->node->node);
+		sink_printf(out, ",");
+		html_json_text(out, name);
+		free(name);
 	}
 	sink_printf(out, "]");
 }
@@ -142,35 +191,40 @@ add_labels(struct sink *out, const struct phase_result *phase, const char *first
 bool
 html_has_time_chart(const struct phase_result *phase)
 {
-	/* Series are of all operations together, which is no rate where reads and writes are mixed. */
-	return !by_op_mixes(phase) && grid_of(phase).bins > 1;
+	struct time_lines lines = lines_of(phase);
+	bool any = grid_of(&lines).bins > 1;
+
+	free(lines.items);
+	return any;
 }
 
 static void
 time_chart(struct sink *out, const struct phase_result *phase)
 {
-	struct grid g = grid_of(phase);
-	size_t nodes = phase->nodes_count;
-	bool band = nodes > MAX_LINES;
+	struct time_lines lines = lines_of(phase);
+	struct grid g = grid_of(&lines);
+	bool band = lines.count > MAX_LINES;
 	double scale = html_in_bytes(phase) ? HTML_MIB : 1;
-	double *rates = ls_calloc(nodes * g.bins + 1, sizeof(*rates));
+	double *rates = ls_calloc(lines.count * g.bins + 1, sizeof(*rates));
 
-	for (size_t n = 0; n < nodes; n++)
-		rates_of(phase, &phase->nodes[n], &g, &rates[n * g.bins]);
+	for (size_t i = 0; i < lines.count; i++)
+		rates_of(phase, &lines.items[i], &g, &rates[i * g.bins]);
 	sink_printf(out, "{\"type\":\"time\",\"unit\":\"%s\",", html_unit(phase));
-	add_labels(out, phase, "s", band);
+	add_labels(out, &lines, band);
 	sink_printf(out, ",\"rows\":[");
 	for (size_t b = 0; b < g.bins; b++) {
 		sink_printf(out, "%s[%.6g", b > 0 ? "," : "", ((double)b + 0.5) * g.width_ns / 1e9);
-		if (band)
-			add_band(out, rates, nodes, g.bins, b, scale);
-		else
-			for (size_t n = 0; n < nodes; n++)
-				add_value(out, rates[n * g.bins + b] / scale);
+		for (size_t i = 0; i < lines.count; i += band ? lines.nodes : 1) {
+			if (band)
+				add_band(out, &rates[i * g.bins], lines.nodes, g.bins, b, scale);
+			else
+				add_value(out, rates[i * g.bins + b] / scale);
+		}
 		sink_printf(out, "]");
 	}
 	sink_printf(out, "]}");
 	free(rates);
+	free(lines.items);
 }
 
 /* --- latency ------------------------------------------------------------------------------------------------------ */

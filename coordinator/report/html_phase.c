@@ -7,6 +7,7 @@
 
 #include "common/base/units.h"
 #include "coordinator/report/by_op.h"
+#include "coordinator/report/promise_int.h"
 #include "coordinator/report/rows_int.h"
 #include "coordinator/report/side_table.h"
 #include "coordinator/report/steady.h"
@@ -315,6 +316,7 @@ html_phase(struct sink *out, const struct results *results, size_t p)
 		sink_printf(out, "<p>%s: %" PRIu64 " looked at, %" PRIu64 " not as they must be</p>\n",
 		    field_enum_name(promise_outcome_names, phase->promise->outcome), phase->promise->looked,
 		    phase->promise->broken);
+	promise_pairs_html(out, phase);
 	warnings(out, phase);
 	errors(out, phase);
 	if (phase->nodes_count == 0) {

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coordinator/report/by_op.h"
+#include "proto/model/aggregate.h"
+
 const struct iozone_test iozone_tests[] = {
 	{ "write", 0, 9, "", "write", "Writer", "initial writers", "Initial write" },
 	{ "rewrite", 0, 9, "", "rewrite", "Re-writer", "rewriters", "Rewrite" },
@@ -56,26 +59,41 @@ iozone_all(const struct results *results, char *buf, size_t len)
 	return buf;
 }
 
-/* Slowest, fastest and least of a phase whose document has no such figures. */
-static void
+/* Slowest, fastest and least of a phase whose document has no such figures; returns the rates of all, added. */
+static double
 spread_of(const struct phase_result *phase, struct worker_rates *out)
 {
+	double sum = 0;
+
 	for (size_t n = 0; n < phase->nodes_count; n++) {
 		const struct node_result *node = &phase->nodes[n];
 
 		for (size_t w = 0; w < node->workers_count; w++) {
 			const struct worker_result *worker = &node->workers[w];
-			double bytes = (double)worker->bytes;
+			uint64_t bytes, ops;
 
-			out->least_bytes = LS_MIN(out->least_bytes, worker->bytes);
+			worker_result_work(worker, &bytes, &ops);
+			out->least_bytes = LS_MIN(out->least_bytes, bytes);
 			if (worker->start_ns == LS_UNKNOWN_I64 || worker->end_ns == LS_UNKNOWN_I64 ||
 			    worker->end_ns <= worker->start_ns)
 				continue;
-			double rate = bytes * 1e9 / (double)(worker->end_ns - worker->start_ns);
+			double rate = (double)bytes * 1e9 / (double)(worker->end_ns - worker->start_ns);
 			out->min = fmin(out->min, rate);
 			out->max = fmax(out->max, rate);
+			sum += rate;
 		}
 	}
+	return sum;
+}
+
+/* The mixed workload, whose reads and writes iozone adds up, while our documents have them apart: its own figure, so that it stands in this form alone. */
+static bool
+mixed_rates(const struct phase_result *phase, struct worker_rates *out)
+{
+	field_struct_init(&worker_rates_desc, out);
+	out->children = spread_of(phase, out);
+	out->parent = by_op_sum(&phase->aggregate.by_op).bytes_per_s;
+	return out->children > 0;
 }
 
 bool
@@ -88,6 +106,8 @@ iozone_rates(const struct phase_result *phase, bool stonewalled, struct worker_r
 		*out = *known;
 		return isfinite(out->children);
 	}
+	if (!stonewalled && by_op_mixes(phase))
+		return mixed_rates(phase, out);
 	if (stonewalled || !isfinite(a->sum_of_rates.bytes_per_s))
 		return false;
 	field_struct_init(&worker_rates_desc, out);

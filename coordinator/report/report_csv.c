@@ -83,7 +83,7 @@ rows_latency(const struct csv *csv, const char *op, const struct latency *l)
 		{ "p99_99", l->p99_99 },
 		{ "max", l->max },
 	};
-	char metric[64];
+	char metric[128];
 
 	snprintf(metric, sizeof(metric), "%s_latency_mean", op);
 	row_f64(csv, metric, l->mean, "ns");
@@ -221,6 +221,36 @@ rows_scaling(struct csv csv)
 	}
 }
 
+/* Of all nodes together, then how long each node's changes took until others saw them: rows of who saw them. */
+static void
+rows_promise(struct csv csv)
+{
+	const struct promise_result *r = csv.phase->promise;
+	char metric[160];
+
+	if (r == NULL)
+		return;
+	row_text(&csv, "promise_about", r->what);
+	row_text(&csv, "outcome", field_enum_name(promise_outcome_names, r->outcome));
+	row_u64(&csv, "promised", r->promised ? 1 : 0, "bool");
+	row_text(&csv, "promise_source", r->source);
+	row_u64(&csv, "looked", r->looked, "1");
+	row_u64(&csv, "broken", r->broken, "1");
+	if (r->seen_after_count > 0)
+		row_i64(&csv, "seen_uncertainty", r->uncertainty_ns, "ns");
+	for (size_t i = 0; i < r->seen_after_count; i++) {
+		const struct seen_after *s = &r->seen_after[i];
+
+		csv.node = s->by;
+		snprintf(metric, sizeof(metric), "seen_from_%.64s", s->from);
+		rows_latency(&csv, metric, &s->latency_ns);
+		snprintf(metric, sizeof(metric), "seen_from_%.64s_unseen", s->from);
+		row_u64(&csv, metric, s->unseen, "1");
+		snprintf(metric, sizeof(metric), "seen_from_%.64s_early", s->from);
+		row_u64(&csv, metric, s->early, "1");
+	}
+}
+
 static void
 rows_steady(const struct csv *csv)
 {
@@ -270,19 +300,6 @@ rows_side(struct csv csv)
 
 /* What came of a phase in which nodes look at each other. */
 static void
-rows_promise(const struct csv *csv)
-{
-	const struct promise_result *r = csv->phase->promise;
-
-	if (r == NULL)
-		return;
-	row_text(csv, "outcome", field_enum_name(promise_outcome_names, r->outcome));
-	row_u64(csv, "promised", r->promised ? 1 : 0, "bool");
-	row_u64(csv, "looked", r->looked, "1");
-	row_u64(csv, "broken", r->broken, "1");
-}
-
-static void
 rows_metrics(const struct csv *csv, const struct metric *metrics, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -313,7 +330,7 @@ render_csv(const struct results *results, struct sink *out, struct ls_err *err)
 		rows_steady(&csv);
 		rows_imported(&csv);
 		rows_scaling(csv);
-		rows_promise(&csv);
+		rows_promise(csv);
 		rows_side(csv);
 		for (size_t n = 0; n < csv.phase->nodes_count; n++) {
 			csv.node = csv.phase->nodes[n].node;

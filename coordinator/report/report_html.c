@@ -12,6 +12,7 @@
 
 #include "common/base/units.h"
 #include "coordinator/report/html_int.h"
+#include "coordinator/report/promise_int.h"
 #include "coordinator/report/rows_int.h"
 #include "coordinator/report/scale_int.h"
 #include "coordinator/report/text_int.h"
@@ -315,6 +316,7 @@ render_html(const struct results *results, struct sink *out, struct ls_err *err)
 	sink_printf(out, "<main>\n");
 	warnings(out, results);
 	summary(out, results);
+	promises_html(out, results);
 	scale_html(out, results);
 	html_grids(out, results, MAX_CARDS);
 	for (size_t p = 0; p < results->phases_count && p < MAX_CARDS; p++)

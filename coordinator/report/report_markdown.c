@@ -10,6 +10,7 @@
 #include "coordinator/report/by_op.h"
 #include "coordinator/report/steady.h"
 #include "coordinator/report/markdown_int.h"
+#include "coordinator/report/promise_int.h"
 #include "coordinator/report/rows_int.h"
 #include "coordinator/report/scale_int.h"
 #include "coordinator/report/side_table.h"
@@ -309,6 +310,7 @@ phase_table(struct sink *out, const struct results *results, const struct phase_
 		sink_printf(out, " %" PRIu64 " |\n", node->errors);
 	}
 	by_op_markdown(out, phase);
+	promise_pairs_markdown(out, phase);
 	steady_line(out, phase);
 	side_tables_of(out, phase);
 }
@@ -323,6 +325,7 @@ render_markdown(const struct results *results, struct sink *out, struct ls_err *
 		sink_printf(out, "\nNo phase has a result.\n");
 	else
 		summary(out, results);
+	promises_markdown(out, results);
 	scale_markdown(out, results);
 	if (results->nodes_count > 0)
 		node_table(out, results);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "coordinator/report/by_op.h"
 #include "coordinator/report/rows_int.h"
 
 extern const struct report_format report_openmetrics;
@@ -157,6 +158,23 @@ latencies(struct metrics *m)
 
 /* --- rates of all nodes, by aggregate ------------------------------------------------------------------------------- */
 
+/* Where reads and writes are mixed there is a sample for each and none for both. */
+static void
+rates_by_op(struct metrics *m, const struct phase_result *phase, bool bytes)
+{
+	for (int op = 0; op < OP_COUNT && by_op_mixes(phase); op++) {
+		const struct op_result *r = by_op_get(&phase->aggregate.by_op, (enum op_kind)op);
+		double value = r == NULL ? (double)NAN : bytes ? r->bytes_per_s : r->ops_per_s;
+
+		if (!isfinite(value))
+			continue;
+		begin(m, "", phase, NULL);
+		label(m->out, "aggregate", "last-done");
+		label(m->out, "op", op_names[op]);
+		end(m, value);
+	}
+}
+
 static void
 rates(struct metrics *m, const char *name, const char *unit, const char *help, bool bytes)
 {
@@ -182,6 +200,7 @@ rates(struct metrics *m, const char *name, const char *unit, const char *help, b
 			label(m->out, "aggregate", rows[i].name);
 			end(m, value);
 		}
+		rates_by_op(m, &m->results->phases[p], bytes);
 	}
 }
 
@@ -259,25 +278,52 @@ phase_warnings(const struct phase_result *phase)
 	return (double)phase->warnings_count;
 }
 
+static double
+op_bytes_per_s(const struct op_result *r)
+{
+	return r->bytes_per_s;
+}
+
+static double
+op_ops_per_s(const struct op_result *r)
+{
+	return r->ops_per_s;
+}
+
+static double
+op_bytes(const struct op_result *r)
+{
+	return number(r->bytes);
+}
+
+static double
+op_ops(const struct op_result *r)
+{
+	return number(r->ops);
+}
+
 static const struct phase_family {
 	const char *name, *unit, *help;
 	double (*value)(const struct phase_result *phase);
+	double (*apart)(
+	    const struct op_result *r); /* of an operation, where the phase mixes them; NULL: it is not of operations */
 } phase_families[] = {
-	{ "lockstep_phase_done", NULL, "1: the phase was completed; 0: it failed or was cut short.", phase_done },
-	{ "lockstep_phase_duration_seconds", "seconds", "Last end minus first start.", phase_duration },
+	{ "lockstep_phase_done", NULL, "1: the phase was completed; 0: it failed or was cut short.", phase_done, NULL },
+	{ "lockstep_phase_duration_seconds", "seconds", "Last end minus first start.", phase_duration, NULL },
 	{ "lockstep_phase_start_skew_seconds", "seconds", "Last minus first first-operation of all workers.",
-	    phase_skew },
+	    phase_skew, NULL },
 	{ "lockstep_phase_start_skew_uncertainty_seconds", "seconds", "The skew lies within this of the truth.",
-	    phase_doubt },
-	{ "lockstep_phase_overlap_ratio", "ratio", "All-active time over whole time.", phase_overlap },
-	{ "lockstep_phase_fairness_ratio", "ratio", "Jain's index over the nodes' rates.", phase_fairness },
+	    phase_doubt, NULL },
+	{ "lockstep_phase_overlap_ratio", "ratio", "All-active time over whole time.", phase_overlap, NULL },
+	{ "lockstep_phase_fairness_ratio", "ratio", "Jain's index over the nodes' rates.", phase_fairness, NULL },
 	{ "lockstep_phase_slowest_to_median_ratio", "ratio", "Slowest node's rate over the median node's.",
-	    phase_slowest },
-	{ "lockstep_phase_bytes", "bytes", "Bytes moved by all nodes.", phase_bytes },
-	{ "lockstep_phase_operations", "operations", "Operations of all nodes.", phase_ops },
-	{ "lockstep_phase_errors", "errors", "Failed operations of all nodes.", phase_errors },
-	{ "lockstep_phase_void_attempts", "attempts", "Attempts to start together that did not count.", phase_void },
-	{ "lockstep_phase_warnings", "warnings", "Warnings about these figures.", phase_warnings },
+	    phase_slowest, NULL },
+	{ "lockstep_phase_bytes", "bytes", "Bytes moved by all nodes.", phase_bytes, op_bytes },
+	{ "lockstep_phase_operations", "operations", "Operations of all nodes.", phase_ops, op_ops },
+	{ "lockstep_phase_errors", "errors", "Failed operations of all nodes.", phase_errors, NULL },
+	{ "lockstep_phase_void_attempts", "attempts", "Attempts to start together that did not count.", phase_void,
+	    NULL },
+	{ "lockstep_phase_warnings", "warnings", "Warnings about these figures.", phase_warnings, NULL },
 };
 
 static double
@@ -343,21 +389,40 @@ node_device_write(const struct node_result *node)
 static const struct node_family {
 	const char *name, *unit, *help;
 	double (*value)(const struct node_result *node);
+	double (*apart)(const struct op_result *r); /* likewise */
 } node_families[] = {
-	{ "lockstep_node_done", NULL, "1: the node completed the phase; 0: it was idle, lost or failed.", node_done },
+	{ "lockstep_node_done", NULL, "1: the node completed the phase; 0: it was idle, lost or failed.", node_done,
+	    NULL },
 	{ "lockstep_node_throughput_bytes_per_second", "bytes_per_second", "Its own bytes over its own time.",
-	    node_bytes_per_s },
+	    node_bytes_per_s, op_bytes_per_s },
 	{ "lockstep_node_operations_per_second", "operations_per_second", "Its own operations over its own time.",
-	    node_ops_per_s },
-	{ "lockstep_node_bytes", "bytes", "Bytes moved.", node_bytes },
-	{ "lockstep_node_operations", "operations", "Operations.", node_ops },
-	{ "lockstep_node_errors", "errors", "Failed operations.", node_errors },
-	{ "lockstep_node_cpu_user_seconds", "seconds", "CPU time of its workers in user mode.", node_user },
-	{ "lockstep_node_cpu_system_seconds", "seconds", "CPU time of its workers in the kernel.", node_system },
-	{ "lockstep_node_device_read_bytes", "bytes", "What the volume's device read meanwhile.", node_device_read },
-	{ "lockstep_node_device_written_bytes", "bytes", "What the volume's device wrote meanwhile.",
-	    node_device_write },
+	    node_ops_per_s, op_ops_per_s },
+	{ "lockstep_node_bytes", "bytes", "Bytes moved.", node_bytes, op_bytes },
+	{ "lockstep_node_operations", "operations", "Operations.", node_ops, op_ops },
+	{ "lockstep_node_errors", "errors", "Failed operations.", node_errors, NULL },
+	{ "lockstep_node_cpu_user_seconds", "seconds", "CPU time of its workers in user mode.", node_user, NULL },
+	{ "lockstep_node_cpu_system_seconds", "seconds", "CPU time of its workers in the kernel.", node_system, NULL },
+	{ "lockstep_node_device_read_bytes", "bytes", "What the volume's device read meanwhile.", node_device_read,
+	    NULL },
+	{ "lockstep_node_device_written_bytes", "bytes", "What the volume's device wrote meanwhile.", node_device_write,
+	    NULL },
 };
+
+/* Reads and writes of a phase that mixes them: a sample each. */
+static void
+apart(const struct metrics *m, const struct phase_result *phase, const char *node, const struct by_op *by_op,
+    double (*value)(const struct op_result *r))
+{
+	for (int op = 0; op < OP_COUNT && value != NULL && by_op_mixes(phase); op++) {
+		const struct op_result *r = by_op_get(by_op, (enum op_kind)op);
+
+		if (r == NULL || !isfinite(value(r)))
+			continue;
+		begin(m, "", phase, node);
+		label(m->out, "op", op_names[op]);
+		end(m, value(r));
+	}
+}
 
 static void
 phase_family(struct metrics *m, const struct phase_family *f)
@@ -366,6 +431,7 @@ phase_family(struct metrics *m, const struct phase_family *f)
 	for (size_t p = 0; p < m->results->phases_count; p++) {
 		double value = f->value(&m->results->phases[p]);
 
+		apart(m, &m->results->phases[p], NULL, &m->results->phases[p].aggregate.by_op, f->apart);
 		if (!isfinite(value))
 			continue;
 		begin(m, "", &m->results->phases[p], NULL);
@@ -383,12 +449,156 @@ node_family(struct metrics *m, const struct node_family *f)
 		for (size_t n = 0; n < phase->nodes_count; n++) {
 			double value = f->value(&phase->nodes[n]);
 
+			apart(m, phase, phase->nodes[n].node, &phase->nodes[n].by_op, f->apart);
 			if (!isfinite(value))
 				continue;
 			begin(m, "", phase, phase->nodes[n].node);
 			end(m, value);
 		}
 	}
+}
+
+/* --- each node alone against all together; what nodes saw of each other ---------------------------------------------- */
+
+static void
+ratio(const struct metrics *m, const struct phase_result *phase, const char *node, const char *aggregate, double value)
+{
+	if (!isfinite(value))
+		return;
+	begin(m, "", phase, node);
+	if (aggregate != NULL)
+		label(m->out, "aggregate", aggregate);
+	end(m, value);
+}
+
+static bool
+counts_bytes(const struct phase_result *phase)
+{
+	return phase_kind_info((enum phase_kind)phase->kind)->unit == PHASE_BYTES;
+}
+
+/* The rates alone of phases that count in bytes, or of the others. */
+static void
+alone(struct metrics *m, bool bytes)
+{
+	family(m, bytes ? "lockstep_node_alone_bytes_per_second" : "lockstep_node_alone_operations_per_second", "gauge",
+	    bytes ? "bytes_per_second" : "operations_per_second", "Its own rate in the phase that it had for itself.");
+	for (size_t p = 0; p < m->results->phases_count; p++) {
+		const struct phase_result *phase = &m->results->phases[p];
+		const struct scaling *s = phase->aggregate.scaling;
+
+		for (size_t n = 0; s != NULL && counts_bytes(phase) == bytes && n < s->nodes_count; n++)
+			ratio(m, phase, s->nodes[n].node, NULL, s->nodes[n].alone);
+	}
+}
+
+static void
+scalings(struct metrics *m)
+{
+	bool any = false;
+
+	for (size_t p = 0; p < m->results->phases_count; p++)
+		any |= m->results->phases[p].aggregate.scaling != NULL;
+	if (!any)
+		return;
+	family(m, "lockstep_phase_scaling_efficiency_ratio", "gauge", "ratio",
+	    "All together over what the nodes reach alone, added: 1 where nothing is lost.");
+	for (size_t p = 0; p < m->results->phases_count; p++) {
+		const struct scaling *s = m->results->phases[p].aggregate.scaling;
+
+		if (s == NULL)
+			continue;
+		ratio(m, &m->results->phases[p], NULL, "last-done", s->efficiency);
+		ratio(m, &m->results->phases[p], NULL, "all-active", s->efficiency_all_active);
+	}
+	family(
+	    m, "lockstep_node_scaling_loss_ratio", "gauge", "ratio", "1 - together/alone; below 0: faster together.");
+	for (size_t p = 0; p < m->results->phases_count; p++) {
+		const struct scaling *s = m->results->phases[p].aggregate.scaling;
+
+		for (size_t n = 0; s != NULL && n < s->nodes_count; n++)
+			ratio(m, &m->results->phases[p], s->nodes[n].node, NULL, s->nodes[n].loss);
+	}
+	alone(m, true);
+	alone(m, false);
+}
+
+static void
+promise_info(struct metrics *m)
+{
+	family(
+	    m, "lockstep_phase_promise_info", "gauge", NULL, "What came of looking at what other nodes did; always 1.");
+	for (size_t p = 0; p < m->results->phases_count; p++) {
+		const struct promise_result *r = m->results->phases[p].promise;
+
+		if (r == NULL)
+			continue;
+		begin(m, "", &m->results->phases[p], NULL);
+		label(m->out, "what", r->what);
+		label(m->out, "outcome", field_enum_name(promise_outcome_names, r->outcome));
+		label(m->out, "promised", r->promised ? "yes" : "no");
+		end(m, 1);
+	}
+}
+
+static void
+promise_count(struct metrics *m, const char *name, const char *help, bool broken)
+{
+	family(m, name, "gauge", NULL, help);
+	for (size_t p = 0; p < m->results->phases_count; p++) {
+		const struct promise_result *r = m->results->phases[p].promise;
+
+		if (r != NULL)
+			ratio(m, &m->results->phases[p], NULL, NULL, number(broken ? r->broken : r->looked));
+	}
+}
+
+/* A summary whose op label is the node that made the changes would mislead: from has a label of its own. */
+static void
+seen(struct metrics *m)
+{
+	family(m, "lockstep_seen_after_seconds", "gauge", "seconds",
+	    "Time until a node (by) saw a change of another (from); quantiles.");
+	for (size_t p = 0; p < m->results->phases_count; p++) {
+		const struct promise_result *r = m->results->phases[p].promise;
+
+		for (size_t i = 0; r != NULL && i < r->seen_after_count; i++) {
+			const struct seen_after *s = &r->seen_after[i];
+			const struct {
+				const char *quantile;
+				int64_t ns;
+			} rows[] = { { "0.5", s->latency_ns.p50 }, { "0.99", s->latency_ns.p99 },
+				{ "1", s->latency_ns.max } };
+
+			for (size_t q = 0; q < ARRAY_LEN(rows); q++) {
+				if (!is_known_ns(rows[q].ns))
+					continue;
+				begin(m, "", &m->results->phases[p], NULL);
+				label(m->out, "from", s->from);
+				label(m->out, "by", s->by);
+				label(m->out, "quantile", rows[q].quantile);
+				end(m, seconds(rows[q].ns));
+			}
+		}
+	}
+}
+
+static void
+promises(struct metrics *m)
+{
+	bool any = false, pairs = false;
+
+	for (size_t p = 0; p < m->results->phases_count; p++) {
+		any |= m->results->phases[p].promise != NULL;
+		pairs |= m->results->phases[p].promise != NULL && m->results->phases[p].promise->seen_after_count > 0;
+	}
+	if (!any)
+		return;
+	promise_info(m);
+	promise_count(m, "lockstep_phase_promise_looked", "Things that nodes looked at.", false);
+	promise_count(m, "lockstep_phase_promise_broken", "Of these not as they must be.", true);
+	if (pairs)
+		seen(m);
 }
 
 static void
@@ -431,6 +641,8 @@ render_openmetrics(const struct results *results, struct sink *out, struct ls_er
 		phase_family(&m, &phase_families[i]);
 	for (size_t i = 0; i < ARRAY_LEN(node_families); i++)
 		node_family(&m, &node_families[i]);
+	scalings(&m);
+	promises(&m);
 	latencies(&m);
 	sink_printf(out, "# EOF\n");
 	return LS_OK;

@@ -22,7 +22,10 @@ extern const struct report_format report_xlsx;
 
 #include "common/base/mem.h"
 #include "common/base/units.h"
+#include "coordinator/report/by_op.h"
 #include "coordinator/report/grid_int.h"
+#include "coordinator/report/promise_int.h"
+#include "coordinator/report/scale_int.h"
 
 #define MIB        1048576.0
 #define MAX_SHEETS 250
@@ -174,6 +177,33 @@ summary_columns(const struct phase_result *phase, struct column out[SUMMARY_COLU
 	memcpy(out, columns, sizeof(columns));
 }
 
+/* Of a phase that mixes reads and writes only its times and shares stand in its row: below it each operation, last done. */
+static void
+summary_of_op(
+    struct book *b, const struct phase_result *phase, enum op_kind op, const struct column like[SUMMARY_COLUMNS])
+{
+	const struct op_result *r = by_op_get(&phase->aggregate.by_op, op);
+	struct column columns[SUMMARY_COLUMNS];
+	char test[64];
+
+	if (r == NULL)
+		return;
+	memcpy(columns, like, sizeof(columns));
+	columns[3].value = r->bytes_per_s / MIB;
+	columns[6].value = r->ops_per_s;
+	columns[8].value = microseconds(r->latency_ns.p50);
+	columns[9].value = microseconds(r->latency_ns.p99);
+	columns[10].value = microseconds(r->latency_ns.max);
+	for (size_t i = 11; i < SUMMARY_COLUMNS; i++)
+		columns[i].value = (double)NAN; /* they are the phase's */
+	snprintf(test, sizeof(test), "%s: %s", report_test(phase), op_names[op]);
+	text(b, 0, phase->name, NULL);
+	text(b, 1, test, NULL);
+	text(b, 2, field_enum_name(phase_state_names, phase->state), NULL);
+	numbers(b, 3, columns, ARRAY_LEN(columns));
+	b->row++;
+}
+
 static void
 summary(struct book *b)
 {
@@ -201,6 +231,8 @@ summary(struct book *b)
 		text(b, 2, field_enum_name(phase_state_names, phase->state), NULL);
 		numbers(b, 3, columns, ARRAY_LEN(columns));
 		b->row++;
+		for (int op = 0; op < OP_COUNT && by_op_mixes(phase); op++)
+			summary_of_op(b, phase, (enum op_kind)op, columns);
 	}
 	if (b->row > first)
 		worksheet_autofilter(b->sheet, first, 0, b->row - 1, SUMMARY_COLUMNS + 2);
@@ -324,13 +356,66 @@ node_chart(struct book *b, const struct phase_result *phase, lxw_row_t first, lx
 	worksheet_insert_chart(b->sheet, last + 4, 0, chart);
 }
 
+#define OP_COLUMNS 7
+
+static void
+by_op_row(struct book *b, const char *op, const char *who, const struct op_result *r, bool head)
+{
+	const struct column columns[OP_COLUMNS] = {
+		{ "rate, MiB/s", r->bytes_per_s / MIB, false },
+		{ "rate, op/s", r->ops_per_s, false },
+		{ "bytes, B", known(r->bytes), true },
+		{ "operations", known(r->ops), true },
+		{ "p50, us", microseconds(r->latency_ns.p50), false },
+		{ "p99, us", microseconds(r->latency_ns.p99), false },
+		{ "longest, us", microseconds(r->latency_ns.max), false },
+	};
+
+	if (head) {
+		text(b, 0, "machine", b->head);
+		text(b, 1, "operation", b->head);
+		titles(b, 2, columns, OP_COLUMNS);
+		b->row++;
+	}
+	text(b, 0, who, NULL);
+	text(b, 1, op, NULL);
+	numbers(b, 2, columns, OP_COLUMNS);
+	b->row++;
+}
+
+/* Reads and writes of a phase that mixes them: the cells above are empty. */
+static void
+by_op_block(struct book *b, const struct phase_result *phase)
+{
+	bool head = true;
+
+	if (!by_op_mixes(phase))
+		return;
+	b->row += 2;
+	heading(b, "reads and writes are not added up: each operation apart");
+	for (int op = 0; op < OP_COUNT; op++) {
+		const struct op_result *all = by_op_get(&phase->aggregate.by_op, (enum op_kind)op);
+
+		for (size_t n = 0; n < phase->nodes_count; n++) {
+			const struct op_result *r = by_op_get(&phase->nodes[n].by_op, (enum op_kind)op);
+
+			if (r == NULL)
+				continue;
+			by_op_row(b, op_names[op], phase->nodes[n].node, r, head);
+			head = false;
+		}
+		if (all != NULL)
+			by_op_row(b, op_names[op], "all (last done)", all, head);
+	}
+}
+
 static void
 phase_sheet(struct book *b, const struct phase_result *phase)
 {
 	struct column columns[NODE_COLUMNS];
 	struct rate rate = report_rate(phase);
 	char line[256];
-	lxw_row_t first;
+	lxw_row_t first, last;
 
 	new_sheet(b, phase->name);
 	worksheet_set_column(b->sheet, 0, 0, 24, NULL);
@@ -358,7 +443,127 @@ phase_sheet(struct book *b, const struct phase_result *phase)
 	number(b, 2, rate.bytes_per_s / MIB, false);
 	number(b, 3, rate.ops_per_s, false);
 	worksheet_freeze_panes(b->sheet, first, 1);
-	node_chart(b, phase, first, b->row - 1);
+	last = b->row - 1;
+	by_op_block(b, phase);
+	if (!by_op_mixes(phase))
+		node_chart(b, phase, first, last);
+}
+
+/* --- each node alone against all together; what nodes saw of each other ---------------------------------------------- */
+
+static void
+scale_rows(struct book *b, const struct scale_table *t)
+{
+	char unit[48];
+
+	snprintf(unit, sizeof(unit), "alone, %s", t->unit);
+	text(b, 0, t->phase->name, b->head);
+	text(b, 1, unit, b->head);
+	snprintf(unit, sizeof(unit), "together, %s", t->unit);
+	text(b, 2, unit, b->head);
+	text(b, 3, "loss, 0 to 1", b->head);
+	text(b, 4, "efficiency, 0 to 1", b->head);
+	b->row++;
+	for (size_t n = 0; n < t->nodes_count; n++) {
+		text(b, 0, t->nodes[n].name, NULL);
+		number(b, 1, t->nodes[n].alone, false);
+		number(b, 2, t->nodes[n].together, false);
+		number(b, 3, t->nodes[n].loss, false);
+		b->row++;
+	}
+	text(b, 0, "mean alone, all (last done)", b->head);
+	number(b, 1, t->alone, false);
+	number(b, 2, t->last_done, false);
+	number(b, 4, t->efficiency, false);
+	b->row++;
+	text(b, 0, "mean alone, all active", b->head);
+	number(b, 1, t->alone, false);
+	number(b, 2, t->all_active, false);
+	number(b, 4, t->efficiency_all_active, false);
+	b->row += 2;
+}
+
+static void
+scale_sheet(struct book *b)
+{
+	struct scale_tables tables = scale_tables_of(b->results);
+
+	if (tables.count > 0) {
+		new_sheet(b, "Alone and together");
+		worksheet_set_column(b->sheet, 0, 0, 28, NULL);
+		worksheet_set_column(b->sheet, 1, 4, 18, NULL);
+		heading(b, "Each machine alone and all together; means of the repetitions; MiB = 1048576 bytes");
+	}
+	for (size_t i = 0; i < tables.count; i++)
+		scale_rows(b, &tables.items[i]);
+	scale_tables_free(&tables);
+}
+
+static void
+pair_rows(struct book *b, const struct phase_result *phase)
+{
+	const struct promise_result *r = phase->promise;
+	char note[512];
+
+	if (r == NULL || r->seen_after_count == 0)
+		return;
+	b->row++;
+	heading(b, phase->name);
+	for (size_t i = 0; i < r->seen_after_count; i++) {
+		const struct seen_after *s = &r->seen_after[i];
+		const struct column columns[] = {
+			{ "p50, us", microseconds(s->latency_ns.p50), false },
+			{ "p99, us", microseconds(s->latency_ns.p99), false },
+			{ "longest, us", microseconds(s->latency_ns.max), false },
+			{ "unseen", known(s->unseen), true },
+			{ "early", known(s->early), true },
+		};
+
+		if (i == 0) {
+			text(b, 0, "made by", b->head);
+			text(b, 1, "seen by", b->head);
+			titles(b, 2, columns, ARRAY_LEN(columns));
+			b->row++;
+		}
+		text(b, 0, s->from, NULL);
+		text(b, 1, s->by, NULL);
+		numbers(b, 2, columns, ARRAY_LEN(columns));
+		b->row++;
+	}
+	text(b, 0, promise_pairs_note(phase, note, sizeof(note)), NULL);
+	b->row++;
+}
+
+static void
+promise_sheet(struct book *b)
+{
+	static const char *const heads[] = { "what", "outcome", "promised", "looked at", "broken", "figures", "says" };
+	struct promise_lines rows = promise_lines_of(b->results);
+	char note[256];
+
+	if (rows.count > 0) {
+		new_sheet(b, "Seen of each other");
+		worksheet_set_column(b->sheet, 0, 0, 40, NULL);
+		worksheet_set_column(b->sheet, 1, ARRAY_LEN(heads) - 1, 16, NULL);
+		for (size_t c = 0; c < ARRAY_LEN(heads); c++)
+			text(b, (lxw_col_t)c, heads[c], b->head);
+		b->row++;
+	}
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct promise_line *row = &rows.items[i];
+
+		text(b, 0, row->worst->what, NULL);
+		text(b, 1, field_enum_name(promise_outcome_names, row->worst->outcome), NULL);
+		text(b, 2, row->worst->promised ? "yes" : "no", NULL);
+		number(b, 3, known(row->looked), true);
+		number(b, 4, known(row->broken), true);
+		text(b, 5, promise_line_note(row, note, sizeof(note)), NULL);
+		text(b, 6, row->worst->source, NULL);
+		b->row++;
+	}
+	for (size_t p = 0; rows.count > 0 && p < b->results->phases_count; p++)
+		pair_rows(b, &b->results->phases[p]);
+	promise_lines_free(&rows);
 }
 
 static void
@@ -409,6 +614,8 @@ fill(struct book *b)
 	b->figure = workbook_add_format(b->workbook);
 	format_set_num_format(b->figure, "#,##0.00");
 	summary(b);
+	promise_sheet(b);
+	scale_sheet(b);
 	sheets(b);
 }
 

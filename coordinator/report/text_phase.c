@@ -178,7 +178,7 @@ table_head(struct sink *out)
 }
 
 static void
-cells_latency(struct sink *out, const struct latency *l)
+cells_latency(struct sink *out, const struct phase_result *phase, const struct latency *l)
 {
 	const int64_t values[] = {
 		l == NULL ? LS_UNKNOWN_I64 : l->p50,
@@ -188,7 +188,10 @@ cells_latency(struct sink *out, const struct latency *l)
 	static const int widths[] = { W_P50, W_P99, W_P99_9 };
 
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
-		text_cell(out, widths[i], values[i] == LS_UNKNOWN_I64 ? (double)NAN : (double)values[i] / 1e3);
+		if (by_op_mixes(phase))
+			text_cell_word(out, widths[i], "-");
+		else
+			text_cell(out, widths[i], values[i] == LS_UNKNOWN_I64 ? (double)NAN : (double)values[i] / 1e3);
 }
 
 static void
@@ -267,7 +270,7 @@ node_row(struct sink *out, const struct phase_result *phase, const struct node_r
 		return;
 	}
 	cells_rate(out, phase, node->bytes_per_s, node->ops_per_s);
-	cells_latency(out, node->latency_ns);
+	cells_latency(out, phase, node->latency_ns);
 	text_cell(out, W_CPU, cpu_percent(&node->cpu, time_ns));
 	cell_time(out, time_ns);
 	if (by_op_mixes(phase))
@@ -286,7 +289,7 @@ all_row(struct sink *out, const struct phase_result *phase, const struct text_to
 	sink_printf(out, " ");
 	text_name(out, "all (last done)");
 	cells_rate(out, phase, a->last_done.bytes_per_s, a->last_done.ops_per_s);
-	cells_latency(out, a->latency_ns);
+	cells_latency(out, phase, a->latency_ns);
 	text_cell(out, W_CPU, cpu_percent(&t->cpu, phase->duration_ns));
 	cell_time(out, phase->duration_ns);
 	if (by_op_mixes(phase))

@@ -28,10 +28,12 @@ set_str(char **slot, const char *text)
 
 /* What a phase is called over all runs. */
 static void
-title_of(const struct phase_result *phase, char *buf, size_t len)
+title_of(const struct compare_part *part, char *buf, size_t len)
 {
+	const struct phase_result *phase = part->phase;
+	char name[256];
 	struct compare_row row = {
-		.name = phase->name,
+		.name = (char *)(uintptr_t)compare_name_of(part, name, sizeof(name)),
 		.file_size = report_file_size(phase),
 		.record_size = report_record_size(phase),
 		.processes = report_processes(phase),
@@ -105,19 +107,32 @@ occurrence_of(const struct results *run, size_t at)
 }
 
 static void
-add_phase(struct trend *t, const struct results *run, size_t at, const struct compare_metric *metric)
+add_part(struct trend *t, const struct results *run, size_t at, const struct compare_part *part,
+    const struct compare_metric *metric)
 {
-	const struct phase_result *phase = &run->phases[at];
-	double value = phase->state == PHASE_STATE_DONE ? metric->value(phase) : (double)NAN;
-	char title[400];
+	double value = compare_value_of(part, metric);
+	char title[400], test[64];
 	struct trend_point *p;
 
-	title_of(phase, title, sizeof(title));
-	p = point_for(series_for(t, report_test(phase), title, unit_of(metric, phase), occurrence_of(run, at)), run);
+	title_of(part, title, sizeof(title));
+	p = point_for(series_for(t, compare_test_of(part, test, sizeof(test)), title, unit_of(metric, part->phase),
+			  occurrence_of(run, at)),
+	    run);
 	if (!isfinite(value) || value <= 0)
 		return;
 	p->value += log(value);
 	p->samples++;
+}
+
+/* Phases that mix reads and writes have a series for each. */
+static void
+add_phase(struct trend *t, const struct results *run, size_t at, const struct compare_metric *metric)
+{
+	struct compare_part parts[OP_COUNT];
+	size_t n = compare_parts_of(&run->phases[at], metric, parts);
+
+	for (size_t i = 0; i < n; i++)
+		add_part(t, run, at, &parts[i], metric);
 }
 
 static void

@@ -162,10 +162,10 @@ node_result_derive(struct node_result *node)
 
 /* What of a counter step has happened until t: the step is only as long as the node was at work in it. */
 static double
-step_share(const struct node_result *node, size_t step, int64_t t_ns)
+step_share(const struct node_result *node, const struct series *series, size_t step, int64_t t_ns)
 {
-	int64_t low = (int64_t)step * node->series.interval_ns;
-	int64_t high = low + node->series.interval_ns;
+	int64_t low = (int64_t)step * series->interval_ns;
+	int64_t high = low + series->interval_ns;
 
 	low = LS_MAX(low, node->start_ns);
 	high = LS_MIN(high, node->end_ns);
@@ -187,38 +187,41 @@ linear_share(const struct node_result *node, int64_t t_ns)
 }
 
 static bool
-has_series(const struct node_result *node)
+is_told(const struct series *series)
 {
-	return node->series.interval_ns > 0 && node->series.ops_count > 0 &&
-	    node->series.ops_count <= (size_t)(INT64_MAX / node->series.interval_ns) - 1;
+	return series->interval_ns > 0 && series->ops_count > 0 &&
+	    series->ops_count <= (size_t)(INT64_MAX / series->interval_ns) - 1;
 }
 
-/* What a node did in all; where that is not told because it mixes reads and writes, both: only for shares and for times. */
-static void
-work_of(const struct node_result *node, uint64_t *out_bytes, uint64_t *out_ops)
+static bool
+has_series(const struct node_result *node)
 {
-	*out_bytes = node->bytes;
-	*out_ops = node->ops;
-	if (node->bytes != LS_UNKNOWN_U64 || node->ops != LS_UNKNOWN_U64)
-		return;
-	for (int op = 0; op < OP_COUNT; op++) {
-		const struct op_result *r = by_op_get(&node->by_op, (enum op_kind)op);
+	return is_told(&node->series);
+}
 
-		if (r == NULL)
-			continue;
-		*out_bytes = (*out_bytes == LS_UNKNOWN_U64 ? 0 : *out_bytes) + r->bytes;
-		*out_ops = (*out_ops == LS_UNKNOWN_U64 ? 0 : *out_ops) + r->ops;
+void
+node_series_done_at(
+    const struct node_result *node, const struct series *series, int64_t t_ns, double *out_bytes, double *out_ops)
+{
+	*out_bytes = *out_ops = 0;
+	for (size_t i = 0; is_told(series) && (i < series->ops_count || i < series->bytes_count); i++) {
+		double share = step_share(node, series, i, t_ns);
+
+		if (share <= 0)
+			break;
+		if (i < series->bytes_count)
+			*out_bytes += share * (double)series->bytes[i];
+		if (i < series->ops_count)
+			*out_ops += share * (double)series->ops[i];
 	}
 }
 
 void
 node_result_done_at(const struct node_result *node, int64_t t_ns, double *out_bytes, double *out_ops)
 {
-	double bytes = 0;
-	double ops = 0;
 	uint64_t all_bytes, all_ops;
 
-	work_of(node, &all_bytes, &all_ops);
+	node_result_work(node, &all_bytes, &all_ops);
 	if (node->end_ns == LS_UNKNOWN_I64 || node->start_ns == LS_UNKNOWN_I64 || t_ns >= node->end_ns) {
 		*out_bytes = (double)all_bytes;
 		*out_ops = (double)all_ops;
@@ -229,18 +232,7 @@ node_result_done_at(const struct node_result *node, int64_t t_ns, double *out_by
 		*out_ops = (double)all_ops * linear_share(node, t_ns);
 		return;
 	}
-	for (size_t i = 0; i < node->series.ops_count || i < node->series.bytes_count; i++) {
-		double share = step_share(node, i, t_ns);
-
-		if (share <= 0)
-			break;
-		if (i < node->series.bytes_count)
-			bytes += share * (double)node->series.bytes[i];
-		if (i < node->series.ops_count)
-			ops += share * (double)node->series.ops[i];
-	}
-	*out_bytes = bytes;
-	*out_ops = ops;
+	node_series_done_at(node, &node->series, t_ns, out_bytes, out_ops);
 }
 
 /* --- gathering ---------------------------------------------------------------------------------------------------- */
@@ -692,53 +684,15 @@ forget_too_fast(struct phase_result *phase)
 		    "rates of what took less than half a second are n/a, as bonnie++ has it (+++++)");
 }
 
-/* --- reads and writes side by side ----------------------------------------------------------------------------------- */
-
-bool
-phase_result_mixes(const struct phase_result *phase)
-{
-	size_t done = 0;
-
-	for (int op = 0; op < OP_COUNT; op++)
-		done += by_op_get(&phase->aggregate.by_op, (enum op_kind)op) != NULL;
-	return phase->kind == PHASE_MIXED && phase->imported == NULL && done > 1;
-}
-
-/* What was reckoned from the totals and is a share or a time stays: overlap, fairness, the durations. */
-static void
-forget_sums(struct phase_result *phase)
-{
-	struct aggregate *a = &phase->aggregate;
-	struct rate *rates[] = { &a->last_done, &a->all_active, &a->first_done, &a->sum_of_rates };
-
-	if (!phase_result_mixes(phase))
-		return;
-	for (size_t i = 0; i < ARRAY_LEN(rates); i++)
-		rate_forget(rates[i]);
-	a->bytes = a->ops = LS_UNKNOWN_U64;
-	for (size_t n = 0; n < phase->nodes_count; n++) {
-		struct node_result *node = &phase->nodes[n];
-
-		node->bytes = node->ops = LS_UNKNOWN_U64;
-		node->bytes_per_s = node->ops_per_s = (double)NAN;
-	}
-}
-
-enum ls_rc
-phase_result_aggregate(struct phase_result *phase, const struct job *job, struct ls_err *err)
+static enum ls_rc
+aggregate_sums(struct phase_result *phase, const struct job *job, struct ls_err *err)
 {
 	bool partial = job->on_node_loss == ON_LOSS_CONTINUE;
 
 	field_struct_fini(&aggregate_desc, &phase->aggregate);
 	field_struct_init(&aggregate_desc, &phase->aggregate);
-	for (size_t n = 0; n < phase->nodes_count; n++) {
-		struct node_result *node = &phase->nodes[n];
-
-		/* forgotten by the time before */
-		if (phase->kind == PHASE_MIXED && phase->imported == NULL)
-			work_of(node, &node->bytes, &node->ops);
-		node_result_derive(node);
-	}
+	for (size_t n = 0; n < phase->nodes_count; n++)
+		node_result_derive(&phase->nodes[n]);
 
 	phase_judge_verification(phase);
 	struct span span = span_gather(phase);
@@ -770,6 +724,16 @@ phase_result_aggregate(struct phase_result *phase, const struct job *job, struct
 		phase_add_quality_warnings(phase, job, &span);
 	enum ls_rc rc = fill_latency(phase, err);
 	forget_too_fast(phase);
-	forget_sums(phase);
+	return rc;
+}
+
+enum ls_rc
+phase_result_aggregate(struct phase_result *phase, const struct job *job, struct ls_err *err)
+{
+	enum ls_rc rc;
+
+	phase_add_up(phase);
+	rc = aggregate_sums(phase, job, err);
+	phase_keep_apart(phase);
 	return rc;
 }

@@ -32,8 +32,8 @@ void node_result_derive(struct node_result *node);
 enum ls_rc phase_result_aggregate(struct phase_result *phase, const struct job *job, struct ls_err *err) LS_MUST_CHECK;
 
 /*
- * Did the phase do reads and writes side by side, which are never added up? Then totals and rates of its nodes and of all together are
- * null, and by_op has them apart. Known once it is aggregated. What external programs and imports tell is theirs.
+ * Did the phase do reads and writes side by side, which are never added up? Then totals, rates and series of its nodes, of their workers and
+ * of all together are null or empty, and by_op (of workers: read and write) has them apart. What external programs and imports tell is theirs.
  */
 bool phase_result_mixes(const struct phase_result *phase);
 
@@ -42,6 +42,14 @@ bool phase_result_mixes(const struct phase_result *phase);
  * when t_ns is at or past its end.
  */
 void node_result_done_at(const struct node_result *node, int64_t t_ns, double *out_bytes, double *out_ops);
+
+/* The same from one of a node's series, which may be that of one operation: what it tells, 0 where it is empty. */
+void node_series_done_at(
+    const struct node_result *node, const struct series *series, int64_t t_ns, double *out_bytes, double *out_ops);
+
+/* What a node, or a worker, did in all; where that is not told because it mixes reads and writes, both: only for shares, and for forms of tools that add. */
+void node_result_work(const struct node_result *node, uint64_t *out_bytes, uint64_t *out_ops);
+void worker_result_work(const struct worker_result *worker, uint64_t *out_bytes, uint64_t *out_ops);
 
 /*
  * What limits the trust in the whole run, appended to results->run.warnings: nodes with different lockstep, kernel, file

@@ -38,6 +38,10 @@ double phase_rate_in_unit(const struct phase_result *phase, double bytes_per_s, 
 /* What the node of that name did in it; NULL: it does not count there. */
 const struct node_result *phase_node_at_work(const struct phase_result *phase, const char *name);
 
+/* Of a phase that mixes reads and writes: sums of both while it is aggregated; then they are forgotten. Nothing for other phases. */
+void phase_add_up(struct phase_result *phase);
+void phase_keep_apart(struct phase_result *phase);
+
 /* A phase in which a node read blocks that are not what was written is no longer done; the first are named as warnings. */
 void phase_judge_verification(struct phase_result *phase);
 

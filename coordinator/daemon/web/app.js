@@ -5,9 +5,10 @@
 	const SHOWN = 200; /* nodes in a table */
 	const KEPT = 600;  /* points of the chart */
 	const SLOW = 0.75; /* of the median rate, as on the terminal */
-	const LINES = ["all", "slowest", "fastest"];
+	const LINES = ["all", "slowest", "fastest"]; /* of phases that mix reads and writes: each of them, all nodes together */
 	const COLOURS = ["#1f5fbf", "#d1590a", "#1b7f3b"];
 	let chart = null;
+	let lines = LINES;
 	let points = [];
 	let phase = "";
 
@@ -87,7 +88,7 @@
 			return "hangs";
 		if (isGone(node))
 			return node.state;
-		return node.state === "running" && node.rate < SLOW * typical ? "slow" : "";
+		return node.state === "running" && node.pace < SLOW * typical ? "slow" : "";
 	}
 
 	function troubles(nodes) {
@@ -105,7 +106,7 @@
 
 	/* The names of the lines, and where the pointer stands their values. dygraphs' own legend writes styles, which the policy forbids. */
 	function legend(x, shown) {
-		element("legend").replaceChildren(...LINES.map((name, i) => {
+		element("legend").replaceChildren(...lines.map((name, i) => {
 			const span = document.createElement("span");
 			const at = (shown || []).find((s) => s.name === name);
 			span.className = "key";
@@ -118,10 +119,31 @@
 	if (typeof Dygraph !== "undefined")
 		Dygraph.PLUGINS = Dygraph.PLUGINS.filter((p) => p !== Dygraph.Plugins.Legend);
 
+	/* Reads and writes are never added up. */
+	function opsOf(nodes) {
+		return [...new Set(nodes.flatMap((n) => (n.by_op || []).map((o) => o.op)))];
+	}
+
+	function sumOf(nodes, op) {
+		return nodes.flatMap((n) => n.by_op || []).filter((o) => o.op === op).reduce((sum, o) => sum + o.bytes_per_s / MIB, 0);
+	}
+
+	function setLines(wanted) {
+		if (wanted.join() === lines.join())
+			return;
+		lines = wanted;
+		points = [];
+		if (chart !== null)
+			chart.destroy();
+		chart = null;
+	}
+
 	function drawChart(run, nodes, unit) {
 		const key = [run.run, run.phase, run.repetition, run.attempt].join(" ");
+		const ops = opsOf(nodes);
 		const total = nodes.reduce((sum, n) => sum + (n.rate || 0), 0);
-		const running = nodes.filter((n) => n.state === "running" && isFinite(n.rate)).map((n) => n.rate);
+		const running = nodes.filter((n) => n.state === "running" && isFinite(n.pace)).map((n) => n.rate);
+		setLines(ops.length > 0 ? ops : LINES);
 		if (key !== phase) {
 			phase = key;
 			points = [];
@@ -130,16 +152,18 @@
 			return;
 		if (points.length > 0 && run.elapsed_ns / 1e9 <= points[points.length - 1][0])
 			return;
-		points.push([run.elapsed_ns / 1e9, total, Math.min(...running), Math.max(...running)]);
+		const values = ops.length > 0 ? ops.map((op) => sumOf(nodes, op)) : [total, Math.min(...running), Math.max(...running)];
+		points.push([run.elapsed_ns / 1e9, ...values]);
 		if (points.length > KEPT)
 			points.shift();
-		text("chart-title", "All nodes together, slowest and fastest node, " + unit + ", over seconds of the phase");
+		text("chart-title", (ops.length > 0 ? "All nodes together, each operation apart, " : "All nodes together, slowest and fastest node, ") +
+		    unit + ", over seconds of the phase");
 		if (typeof Dygraph === "undefined")
 			return;
 		if (chart === null) {
 			legend();
 			chart = new Dygraph(element("chart"), points, {
-				labels: ["s"].concat(LINES), colors: COLOURS,
+				labels: ["s"].concat(lines), colors: COLOURS.slice(0, lines.length),
 				includeZero: true, drawGrid: true, strokeWidth: 1.5,
 				highlightCallback: (event, x, shown) => legend(x, shown), unhighlightCallback: () => legend(),
 				axes: { y: { valueFormatter: number } },
@@ -155,11 +179,16 @@
 		if (!live)
 			return;
 		const nodes = run.nodes || [];
-		const inBytes = nodes.some((n) => n.bytes_per_s > 0);
-		for (const n of nodes)
-			n.rate = inBytes ? n.bytes_per_s / MIB : n.ops_per_s;
+		const apart = opsOf(nodes).length > 0;
+		const inBytes = apart || nodes.some((n) => n.bytes_per_s > 0);
+		for (const n of nodes) {
+			n.rate = apart ? null : inBytes ? n.bytes_per_s / MIB : n.ops_per_s;
+			/* to hold nodes against each other, never shown */
+			n.pace = apart ? (n.by_op || []).reduce((sum, o) => sum + o.ops_per_s, 0) : n.rate;
+		}
 		const unit = inBytes ? "MiB/s" : "op/s";
-		const typical = median(nodes.filter((n) => n.state === "running" && isFinite(n.rate)).map((n) => n.rate));
+		const each = (n, what) => (n.by_op || []).map((o) => `${o.op} ${what(o)}`).join(", ") || "n/a";
+		const typical = median(nodes.filter((n) => n.state === "running" && isFinite(n.pace)).map((n) => n.pace));
 		text("live-title", `${run.run}: ${run.title || ""}`);
 		text("live-state", `${run.state}, phase ${Math.min(run.phases_done + 1, run.phases_total)} of ${run.phases_total}` +
 		    (run.elapsed_ns ? `, ${duration(run.elapsed_ns)}` : "") + (run.left_ns ? `, ${duration(run.left_ns)} left` : ""));
@@ -170,7 +199,9 @@
 		element("live-nodes").replaceChildren(...order.slice(0, SHOWN).map(([, , n]) => {
 			const bad = trouble(n, typical);
 			return row([n.node, { left: n.state + (bad && bad !== n.state ? ", " + bad : "") },
-				`${n.workers_active}/${n.workers}`, number(n.rate) + " " + unit, number(n.ops_per_s)], bad ? "trouble" : "");
+				`${n.workers_active}/${n.workers}`,
+				apart ? each(n, (o) => number(o.bytes_per_s / MIB) + " " + unit) : number(n.rate) + " " + unit,
+				apart ? each(n, (o) => number(o.ops_per_s)) : number(n.ops_per_s)], bad ? "trouble" : "");
 		}));
 		text("live-more", nodes.length > SHOWN ? `and ${nodes.length - SHOWN} more nodes` : "");
 	}

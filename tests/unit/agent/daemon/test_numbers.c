@@ -64,8 +64,10 @@ test_steps_become_a_series(void **state)
 	push(shm_map_worker(map, 0), T + SHM_STEP_NS, 100, 1);
 	push(shm_map_worker(map, 0), T + 2 * SHM_STEP_NS, 150, 2);
 	sampler_drain(s, (struct ls_mono){ T + 10 * SHM_STEP_NS });
-	sampler_end_worker(s, 0, (struct ls_mono){ T + 3 * SHM_STEP_NS }, 180, 3);
-	sampler_end_worker(s, 1, (struct ls_mono){ T + 2 * SHM_STEP_NS }, 20, 2);
+	sampler_end_worker(
+	    s, 0, (struct ls_mono){ T + 3 * SHM_STEP_NS }, &(struct sampler_work){ .bytes = 180, .ops = 3 });
+	sampler_end_worker(
+	    s, 1, (struct ls_mono){ T + 2 * SHM_STEP_NS }, &(struct sampler_work){ .bytes = 20, .ops = 2 });
 	const struct series_grid *grid = sampler_end(s, (struct ls_mono){ T + 3 * SHM_STEP_NS });
 	assert_int_equal(grid->used, 3);
 	assert_int_equal(grid->bytes[0], 110);
@@ -103,7 +105,7 @@ test_ring_that_ran_over_gives_a_line(void **state)
 	struct ls_mono end = { T + (int64_t)steps * SHM_STEP_NS };
 	sampler_drain(s, end);
 	assert_int_equal(sampler_lost(s), steps - (SHM_RING - 1));
-	sampler_end_worker(s, 0, end, steps * 10, steps);
+	sampler_end_worker(s, 0, end, &(struct sampler_work){ .bytes = steps * 10, .ops = steps });
 	const struct series_grid *grid = sampler_end(s, end);
 	assert_int_equal(sum(grid->bytes, grid->used), steps * 10);
 	assert_int_equal(sum(grid->ops, grid->used), steps);
@@ -206,6 +208,62 @@ test_result_of_a_phase_that_ended(void **state)
 	assert_int_equal(r.device->write_bytes, 2);
 	assert_int_equal(r.agent.net_bytes, 9);
 	assert_int_equal(r.error_list_count, 0);
+	field_struct_fini(&node_result_desc, &r);
+	sampler_free(s);
+	shm_map_free(map);
+}
+
+/* The same worker with as many reads of 20 bytes, noted in its ring when all were done. */
+static void
+add_reads(struct shm_worker *w, uint64_t n)
+{
+	uint64_t count = w->ring_count;
+	struct shm_step *step = &w->ring[count % SHM_RING];
+
+	w->op_bytes[OP_READ] = 20 * n;
+	w->op_ops[OP_READ] = n;
+	w->bytes += 20 * n;
+	w->ops += n;
+	for (uint64_t i = 0; i < n; i++)
+		hist_record(&w->latency[OP_READ], 500);
+	step->at_ns = w->end_ns;
+	step->bytes = w->bytes;
+	step->ops = w->ops;
+	step->write_bytes = w->op_bytes[OP_WRITE];
+	step->write_ops = w->op_ops[OP_WRITE];
+	w->ring_count = count + 1;
+}
+
+static void
+test_reads_and_writes_of_a_mixed_phase_are_apart(void **state)
+{
+	struct shm_map *map = new_map(2);
+	struct sampler *s = sampler_new(map, 2);
+	struct result_input in = input(map, s, 2);
+	struct node_result r;
+
+	(void)state;
+	sampler_begin_apart(s, 2, (struct ls_mono){ T });
+	for (uint32_t i = 0; i < 2; i++) {
+		fill_worker(shm_map_worker(map, i), 3, 3 * SHM_STEP_NS, SHM_ENDED);
+		add_reads(shm_map_worker(map, i), 6 + i);
+	}
+	result_build(&in, &r);
+	assert_int_equal(r.series.bytes_count, 0);
+	assert_int_equal(r.series.ops_count, 0);
+	assert_int_equal(r.by_op.read->series->bytes_count, 3);
+	assert_int_equal(r.by_op.write->series->ops_count, 3);
+	int64_t reads = 0, writes = 0;
+	for (size_t i = 0; i < 3; i++) {
+		reads += r.by_op.read->series->bytes[i];
+		writes += r.by_op.write->series->bytes[i];
+	}
+	assert_int_equal(reads, 13 * 20);
+	assert_int_equal(writes, 6 * 10);
+	assert_int_equal(r.workers[0].read->ops, 6);
+	assert_int_equal(r.workers[1].read->bytes, 7 * 20);
+	assert_int_equal(r.workers[1].write->bytes, 3 * 10);
+	assert_null(r.workers[0].series);
 	field_struct_fini(&node_result_desc, &r);
 	sampler_free(s);
 	shm_map_free(map);
@@ -391,6 +449,7 @@ main(void)
 		cmocka_unit_test(test_ring_that_ran_over_gives_a_line),
 		cmocka_unit_test(test_nonsense_in_a_ring_does_no_harm),
 		cmocka_unit_test(test_result_of_a_phase_that_ended),
+		cmocka_unit_test(test_reads_and_writes_of_a_mixed_phase_are_apart),
 		cmocka_unit_test(test_result_of_a_killed_runner),
 		cmocka_unit_test(test_result_of_an_idle_node),
 		cmocka_unit_test(test_operations_that_failed_fail_the_node),

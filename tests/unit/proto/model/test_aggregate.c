@@ -348,6 +348,92 @@ test_reads_and_writes_are_not_added_up(void **state)
 	field_struct_fini(&job_desc, &job);
 }
 
+/* A node with reads and writes, each with its series; its one worker with its counts. */
+static void
+node_mixes(struct node_result *node)
+{
+	static const int64_t reads[] = { 1, 2, 3, 4 }, writes[] = { 5, 5 };
+
+	node_reads(node, (const uint64_t[]){ 10, 20 }, 2);
+	node->by_op.write = node->by_op.read;
+	node->by_op.read = NULL;
+	node_reads(node, (const uint64_t[]){ 30 }, 1);
+	node->by_op.read->bytes = 10;
+	node->by_op.write->bytes = 10;
+	for (int i = 0; i < 2; i++) {
+		struct op_result *r = i == 0 ? node->by_op.read : node->by_op.write;
+		const int64_t *cells = i == 0 ? reads : writes;
+
+		r->series = ls_calloc(1, sizeof(*r->series));
+		field_struct_init(&series_desc, r->series);
+		r->series->interval_ns = (i + 1) * 500 * MS;
+		r->series->bytes_count = r->series->ops_count = i == 0 ? 4 : 2;
+		r->series->bytes = ls_calloc(4, sizeof(*r->series->bytes));
+		r->series->ops = ls_calloc(4, sizeof(*r->series->ops));
+		for (size_t c = 0; c < r->series->bytes_count; c++)
+			r->series->bytes[c] = r->series->ops[c] = cells[c];
+	}
+	free(node->series.bytes);
+	free(node->series.ops);
+	node->series.bytes = node->series.ops = NULL;
+	node->series.bytes_count = node->series.ops_count = 0;
+	node->workers = ls_calloc(1, sizeof(*node->workers));
+	node->workers_count = 1;
+	field_struct_init(&worker_result_desc, node->workers);
+	node->workers[0].start_ns = node->start_ns;
+	node->workers[0].end_ns = node->end_ns;
+	node->workers[0].bytes = 20;
+	node->workers[0].ops = 3;
+	node->workers[0].read = ls_calloc(1, sizeof(*node->workers[0].read));
+	node->workers[0].read->bytes = 10;
+}
+
+/* Not in workers, not in series, not in the figures of iozone's throughput mode, and not where a node failed and there is no aggregate. */
+static void
+test_nothing_of_a_mixed_phase_is_a_sum(void **state)
+{
+	static const struct node_case nodes[] = {
+		{ "a", NODE_DONE, 0, 2000, 20, 20 },
+		{ "b", NODE_DONE, 0, 2000, 20, 20 },
+	};
+	struct job job;
+
+	(void)state;
+	field_struct_init(&job_desc, &job);
+	for (int failed = 0; failed < 2; failed++) {
+		struct phase_result phase;
+		double bytes, ops;
+
+		phase_fill(&phase, nodes, 2, PHASE_MIXED);
+		for (size_t i = 0; i < 2; i++)
+			node_mixes(&phase.nodes[i]);
+		phase.nodes[1].state = failed ? NODE_FAILED : NODE_DONE;
+		for (int again = 0; again < 2; again++) {
+			assert_int_equal(phase_result_aggregate(&phase, &job, NULL), LS_OK);
+			assert_true(phase_result_mixes(&phase));
+			assert_null(phase.aggregate.to_end);
+			assert_null(phase.aggregate.stonewalled);
+			for (size_t i = 0; i < 2; i++) {
+				const struct node_result *n = &phase.nodes[i];
+
+				assert_true(n->bytes == LS_UNKNOWN_U64 && isnan(n->bytes_per_s));
+				assert_int_equal(n->series.bytes_count + n->series.ops_count, 0);
+				assert_true(
+				    n->workers[0].bytes == LS_UNKNOWN_U64 && n->workers[0].ops == LS_UNKNOWN_U64);
+				assert_int_equal(n->workers[0].read->bytes, 10);
+				assert_int_equal(n->by_op.read->series->bytes_count, 4);
+			}
+			node_series_done_at(
+			    &phase.nodes[0], phase.nodes[0].by_op.read->series, 1000 * MS, &bytes, &ops);
+			check_f64("mixed", "read in the first half", bytes, 3);
+		}
+		if (!failed)
+			check_f64("mixed", "overlap", phase.aggregate.overlap, 1);
+		field_struct_fini(&phase_result_desc, &phase);
+	}
+	field_struct_fini(&job_desc, &job);
+}
+
 static void
 test_latencies_are_merged_not_averaged(void **state)
 {
@@ -551,6 +637,7 @@ main(void)
 		cmocka_unit_test(test_overlap_looks_at_workers_not_at_nodes),
 		cmocka_unit_test(test_huge_values_saturate),
 		cmocka_unit_test(test_reads_and_writes_are_not_added_up),
+		cmocka_unit_test(test_nothing_of_a_mixed_phase_is_a_sum),
 		cmocka_unit_test(test_latencies_are_merged_not_averaged),
 		cmocka_unit_test(test_page_cache_is_said_of_buffered_writes_alone),
 		cmocka_unit_test(test_done_at_is_linear_within_a_step),
