@@ -174,24 +174,23 @@ fail(const struct ls_err *err)
 	return 1;
 }
 
-static enum ls_rc
-open_path(const char *path, int *fd, DIR **dir, struct ls_err *err)
+/* The volume's directory as *fd and to read; NULL with the reason, and *fd is closed. */
+static DIR *
+open_path(const char *path, int *fd, struct ls_err *err)
 {
-	enum ls_rc rc = volume_open(path, fd, err);
-
-	if (rc != LS_OK)
-		return rc;
+	if (volume_open(path, fd, err) != LS_OK)
+		return NULL;
 
 	int list = openat(*fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = list >= 0 ? fdopendir(list) : NULL;
 
-	*dir = list >= 0 ? fdopendir(list) : NULL;
-	if (*dir != NULL)
-		return LS_OK;
-	rc = ls_err_sys(err, errno, "path %s cannot be read", path);
+	if (dir != NULL)
+		return dir;
+	(void)ls_err_sys(err, errno, "path %s cannot be read", path);
 	if (list >= 0)
 		close(list);
 	close(*fd);
-	return rc;
+	return NULL;
 }
 
 int
@@ -199,10 +198,10 @@ leftover_list_main(const char *path)
 {
 	const struct dirent *entry;
 	struct ls_err err = { 0 };
-	DIR *dir = NULL;
 	int fd = -1;
+	DIR *dir = open_path(path, &fd, &err);
 
-	if (open_path(path, &fd, &dir, &err) != LS_OK)
+	if (dir == NULL)
 		return fail(&err);
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): dir is known to this thread alone */
 	while ((entry = readdir(dir)) != NULL) {

@@ -40,6 +40,7 @@ base64_decode(const char *text, void *out, size_t max)
 		uint32_t bits = 0;
 
 		for (size_t k = 0; k < 4; k++) {
+			/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the end of the string is no digit */
 			const char *digit = k <= kept ? memchr(digits, text[i + k], 64) : digits;
 
 			if (digit == NULL)
