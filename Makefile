@@ -230,7 +230,7 @@ TOOL_SOURCES := $(filter-out tests/support/preload_%.c tests/support/completion_
 TOOLS := $(TOOL_SOURCES:%.c=$(BUILD)/%)
 TOOL_FOLDERS := coordinator/report agent/engine agent/shm proto/codec proto/model common/net common/pki common/stat common/base
 .PHONY: tools
-tools: $(TOOLS)
+tools: $(TOOLS) $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/support/preload_*.c))
 $(BUILD)/tests/support/%.so: tests/support/%.c
 	@mkdir -p $(@D)
 	$(call say,LD $@)$(CC) $(ALL_CFLAGS) -fPIC -shared -o $@ $<

@@ -263,6 +263,7 @@ run_free(void *arg)
 	free(run->job_text);
 	free(run->held_line);
 	free(run->waits_for);
+	store_phase_fini(&run->over);
 	free(run->reason);
 	for (size_t i = 0; i < run->warning_count; i++)
 		free(run->warnings[i]);

@@ -88,20 +88,20 @@ struct run {
 
 	char **warnings;
 	size_t warning_count;
-
 	struct session **watchers;
 	size_t watcher_count;
 	bool watched_end; /* the end was told */
 	bool store_told;  /* that writes to the store wait */
 	bool wait_told;   /* in this stage: who lets the others wait */
 
-	bool kept;            /* it is in the store, or need not be */
-	run_kept_fn on_kept;  /* NULL: nobody waits for that */
-	uint64_t submitter;   /* the session to which that is told */
-	size_t pending;       /* writes and reads under way that point here */
-	size_t lines_pending; /* of these, lines about phases that are over */
-	char *held_line;      /* what is told after them, owned, or NULL */
-	char *waits_for;      /* what was told last of nodes that it waits for, owned, or NULL */
+	struct store_phase over; /* a phase that is over, for the next write; run NULL: none */
+	bool kept;               /* it is in the store, or need not be */
+	run_kept_fn on_kept;     /* NULL: nobody waits for that */
+	uint64_t submitter;      /* the session to which that is told */
+	size_t pending;          /* writes and reads under way that point here */
+	size_t lines_pending;    /* of these, lines about phases that are over */
+	char *held_line;         /* what is told after them, owned, or NULL */
+	char *waits_for;         /* what was told last of nodes that it waits for, owned, or NULL */
 	struct run *next;
 };
 
@@ -166,7 +166,7 @@ void run_on_kept(struct run *run, const struct ls_err *why); /* queue.c: its fir
 
 /* A line for people that must not overtake those about phases that are over. */
 void run_tell_in_order(struct run *run, const char *text);
-void run_save_phase(struct run *run, enum phase_state state);
+void run_save_phase(struct run *run, enum phase_state state); /* goes with the write that follows in this turn */
 
 /* --- run_steady.c: each is harmless in a phase without steady_window -------------------------------------------------- */
 

@@ -146,7 +146,7 @@ save_done(void *arg)
 			run_on_store_failed(run, &job->err);
 		else if (job->phase.run != NULL)
 			make_line(run, job->phase.phase, job->phase.repetition);
-		else if (job->arms && is_present(job))
+		if (job->rc == LS_OK && job->arms && is_present(job))
 			run_on_arm_stored(run);
 	}
 	job_over(run);
@@ -238,6 +238,8 @@ new_save(struct run *run)
 static void
 submit_save(struct save_job *job)
 {
+	job->phase = job->run->over;
+	job->run->over = (struct store_phase){ 0 };
 	job->row = make_row(job->run);
 	job->run->pending++;
 	daemon_write(job->daemon, save_work, save_done, job);
@@ -334,9 +336,8 @@ encode_note(struct run *run, enum phase_state state)
 void
 run_save_phase(struct run *run, enum phase_state state)
 {
-	struct save_job *job = new_save(run);
-
-	job->phase = (struct store_phase){
+	store_phase_fini(&run->over);
+	run->over = (struct store_phase){
 		.run = ls_strdup(run->id),
 		.phase = run->phase,
 		.repetition = run->repetition,
@@ -350,5 +351,4 @@ run_save_phase(struct run *run, enum phase_state state)
 	ls_log(LS_LOG_INFO, "phase over", "run=%s phase=%llu repetition=%llu attempt=%llu state=%s", run->id,
 	    (unsigned long long)run->phase, (unsigned long long)run->repetition, (unsigned long long)run->attempt,
 	    phase_state_names[state]);
-	submit_save(job);
 }
