@@ -19,6 +19,7 @@
 #define PROBE_PREFIX  "probe."
 #define SHARED_NAME   "shared"
 #define TEXT_MAX      1024 /* longest marker or token that is read */
+#define JOIN_TRIES    16
 
 struct rundir {
 	int parent_fd, fd;
@@ -311,6 +312,25 @@ mark(struct rundir *rd, struct ls_err *err)
 	return rc;
 }
 
+/* What is there may be taken away by a node that leaves, as its directory. */
+static enum ls_rc
+make_shared(const struct rundir *rd, struct ls_err *err)
+{
+	struct stat st;
+
+	for (int i = 0; i < JOIN_TRIES; i++) {
+		if (mkdirat(rd->fd, SHARED_NAME, 0700) == 0)
+			return LS_OK;
+		if (errno != EEXIST)
+			return ls_err_sys(err, errno, "%s/%s: mkdir", rd->path, SHARED_NAME);
+		if (fstatat(rd->fd, SHARED_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return S_ISDIR(st.st_mode)
+			    ? LS_OK
+			    : ls_err_set(err, LS_E_REFUSED, "%s/%s is not a directory", rd->path, SHARED_NAME);
+	}
+	return ls_err_sys(err, errno, "%s/%s: stat", rd->path, SHARED_NAME);
+}
+
 static enum ls_rc
 make_own_part(struct rundir *rd, const char *token, struct ls_err *err)
 {
@@ -321,17 +341,8 @@ make_own_part(struct rundir *rd, const char *token, struct ls_err *err)
 	if (mkdirat(rd->fd, rd->own_name, 0700) != 0)
 		return ls_err_sys(err, errno, "%s/%s: mkdir", rd->path, rd->own_name);
 	rd->has_own = true;
-	if (mkdirat(rd->fd, SHARED_NAME, 0700) != 0) {
-		struct stat st;
-
-		if (errno != EEXIST)
-			return ls_err_sys(err, errno, "%s/%s: mkdir", rd->path, SHARED_NAME);
-		if (fstatat(rd->fd, SHARED_NAME, &st, AT_SYMLINK_NOFOLLOW) != 0)
-			return ls_err_sys(err, errno, "%s/%s: stat", rd->path, SHARED_NAME);
-		if (!S_ISDIR(st.st_mode))
-			return ls_err_set(err, LS_E_REFUSED, "%s/%s is not a directory", rd->path, SHARED_NAME);
-	}
-	return make_durable(rd, err);
+	rc = make_shared(rd, err);
+	return rc == LS_OK ? make_durable(rd, err) : rc;
 }
 
 /* Makes the directory, or opens the one that is there. */
@@ -349,10 +360,41 @@ make_or_open(struct rundir *rd, bool *made, struct ls_err *err)
 	return LS_OK;
 }
 
+/*
+ * Into the directory, with our marker. Another node that leaves at that moment finds no marker and takes the directory away before ours
+ * is in it: then once more.
+ */
+static enum ls_rc
+join(struct rundir *rd, struct ls_err *err)
+{
+	struct ls_err why = { 0 };
+	enum ls_rc rc = LS_E_STATE;
+
+	for (int i = 0; i < JOIN_TRIES; i++) {
+		bool made = false;
+
+		if (rd->fd >= 0)
+			close(rd->fd);
+		rd->fd = -1;
+		rc = make_or_open(rd, &made, &why);
+		if (rc == LS_OK)
+			rc = mark(rd, &why);
+		if (rc == LS_OK)
+			return LS_OK;
+		/* Without our marker nothing in it is ours; an empty directory that we made is. */
+		if (made)
+			unlinkat(rd->parent_fd, rd->name, AT_REMOVEDIR);
+		if (rc != LS_E_SYS || why.sys != ENOENT)
+			break;
+	}
+	if (err != NULL)
+		*err = why;
+	return rc;
+}
+
 enum ls_rc
 rundir_make(int parent_fd, const struct rundir_id *id, const char *token, struct rundir **out, struct ls_err *err)
 {
-	bool made = false;
 	enum ls_rc rc = check_id(id, err);
 
 	if (rc != LS_OK) {
@@ -362,16 +404,9 @@ rundir_make(int parent_fd, const struct rundir_id *id, const char *token, struct
 
 	struct rundir *rd = rundir_new(parent_fd, id);
 
-	rc = make_or_open(rd, &made, err);
+	rc = join(rd, err);
 	if (rc != LS_OK)
 		goto out;
-	rc = mark(rd, err);
-	if (rc != LS_OK) {
-		/* Without our marker nothing in it is ours; an empty directory that we made is. */
-		if (made)
-			unlinkat(rd->parent_fd, rd->name, AT_REMOVEDIR);
-		goto out;
-	}
 	rc = make_own_part(rd, token, err);
 	if (rc != LS_OK) {
 		char **left = NULL;
@@ -428,7 +463,9 @@ remove_whole(const struct rundir *rd, char ***left, size_t *left_count)
 	char why[96];
 
 	engine_clean_shared_dir(rd->fd, left, left_count);
-	if (unlinkat(rd->parent_fd, rd->name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+	if (unlinkat(rd->parent_fd, rd->name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return;
+	if (errno != ENOTEMPTY || !others_left(rd)) /* one has joined just now: it is that one's */
 		left_add(left, left_count, ls_asprintf("%s: %s", rd->path, ls_strerror(errno, why, sizeof(why))));
 }
 

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,48 @@ test_the_last_node_out_removes_the_whole(void **state)
 	assert_false(there(p, ".lockstep-r1/n0"));
 	assert_true(there(p, ".lockstep-r1/shared/data"));
 	assert_int_equal(clean(b, false), 0);
+	assert_false(there(p, ".lockstep-r1"));
+}
+
+#define ROUNDS 2000
+
+static void *
+come_and_go(void *arg)
+{
+	const struct place *p = arg;
+	uintptr_t failed = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct rundir *a = NULL;
+
+		if (make(p, "a", 0, &a, NULL) != LS_OK)
+			failed++;
+		else
+			failed += clean(a, false);
+	}
+	return (void *)failed;
+}
+
+/* One node leaves, as its runner was told to end, while the other one comes: that finds or makes the directory, whatever is taken away. */
+static void
+test_a_node_comes_while_another_one_leaves(void **state)
+{
+	struct place *p = *state;
+	pthread_t other;
+	void *failed;
+
+	assert_int_equal(pthread_create(&other, NULL, come_and_go, p), 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		struct rundir *b = NULL;
+		struct ls_err err = { 0 };
+
+		if (make(p, "b", 1, &b, &err) != LS_OK)
+			fail_msg("round %d: %s", i, err.text);
+		assert_true(there(p, ".lockstep-r1/marker.b") && there(p, ".lockstep-r1/token.b"));
+		assert_int_equal(clean(b, false), 0);
+	}
+	pthread_join(other, &failed);
+	assert_null(failed);
 	assert_false(there(p, ".lockstep-r1"));
 }
 
@@ -327,6 +370,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_the_last_node_out_removes_the_whole, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_node_comes_while_another_one_leaves, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_last_one_that_was_killed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_tokens_are_compared_by_content, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_kept_files_stay_without_the_token, set_up, tear_down),
