@@ -1,7 +1,8 @@
 /*
  * Cluster software as everybody may see it. o2cb and dlm keep their configuration in configfs (fs/ocfs2/cluster/nodemanager.c,
- * heartbeat.c; fs/dlm/config.c), GFS2 its state in /sys/fs/gfs2 (fs/gfs2/sys.c). Whether corosync has
- * quorum is told only over its socket to root; without it dlm stops granting, which shows in GFS2's block.
+ * heartbeat.c; fs/dlm/config.c), GFS2 its state in /sys/fs/gfs2 (fs/gfs2/sys.c). Whether corosync has quorum
+ * (corosync-quorumtool, its cmap) is told only over its socket to root; dlm, whose daemon waits for quorum and fencing before it lets
+ * a lock space go on after a member was lost, shows to everybody whether it does (fs/dlm/lockspace.c, recover_status).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 #define CLUSTERS_MAX 8
 #define SPACES_MAX   64
 #define NAME_BYTES   64
-#define O2CB_BEAT_S  2 /* O2HB_REGION_TIMEOUT_MS */
+#define O2CB_BEAT_S  2    /* O2HB_REGION_TIMEOUT_MS */
+#define DLM_DONE_ALL 0x80 /* DLM_RS_DONE_ALL, fs/dlm/dlm_internal.h: all members have done with recovery */
 
 static struct cluster_facts *
 add_cluster(struct host_facts *out, const char *stack)
@@ -61,6 +63,23 @@ read_o2cb(const char *root, struct host_facts *out)
 	sysfs_names_free(names, count);
 }
 
+/* Grants it locks? One whose state cannot be read is not accused. */
+static void
+look_at_space(const char *root, const char *space, struct cluster_facts *c)
+{
+	char *text = sysfs_line(root, "/sys/kernel/dlm/%s/recover_status", space), *end;
+	unsigned long status;
+
+	if (text == NULL)
+		return;
+	status = strtoul(text, &end, 16);
+	if (end != text && (status & DLM_DONE_ALL) == 0) {
+		c->stopped = ls_grow(c->stopped, c->stopped_count, sizeof(*c->stopped));
+		c->stopped[c->stopped_count++] = ls_strndup(space, NAME_BYTES);
+	}
+	free(text);
+}
+
 /* Each lock space with the members that it had when dlm last changed them. */
 static void
 read_spaces(const char *root, struct cluster_facts *c)
@@ -75,6 +94,7 @@ read_spaces(const char *root, struct cluster_facts *c)
 		c->spaces[c->spaces_count++] = names != NULL ? ls_asprintf("%.64s: %zu members", spaces[i], members)
 							     : ls_asprintf("%.64s: members unknown", spaces[i]);
 		sysfs_names_free(names, members);
+		look_at_space(root, spaces[i], c);
 	}
 	sysfs_names_free(spaces, count);
 }

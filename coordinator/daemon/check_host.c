@@ -150,6 +150,21 @@ check_row_session(struct check_report *r)
 	}
 }
 
+/* What dlm shows of quorum; corosync itself tells it to root only. */
+static void
+look_at_dlm(struct check_report *r, const struct check_node *n, const struct cluster_facts *c)
+{
+	for (size_t i = 0; i < c->stopped_count; i++)
+		check_say(r, CHECK_FAILED, check_name(n),
+		    "dlm's lock space %s grants no locks: a member is being fenced or recovered, or quorum is lost "
+		    "(corosync-quorumtool, as root)",
+		    c->stopped[i]);
+	if (c->stopped_count == 0 && c->spaces_count > 0)
+		check_say(r, CHECK_OK, check_name(n),
+		    "dlm grants locks in %s: nothing waits for quorum (which corosync tells to root only)",
+		    c->spaces_count == 1 ? "its lock space" : "all lock spaces");
+}
+
 void
 check_row_cluster_state(struct check_report *r)
 {
@@ -165,11 +180,14 @@ check_row_cluster_state(struct check_report *r)
 			check_say(r, CHECK_WARNING, check_name(n),
 			    "%s without cluster software that /sys shows: is it mounted for this node alone?",
 			    check_volume(n)->fs_type);
-		for (size_t k = 0; k < h->clusters_count; k++)
+		for (size_t k = 0; k < h->clusters_count; k++) {
+			if (strcmp(h->clusters[k].stack, "dlm") == 0)
+				look_at_dlm(r, n, &h->clusters[k]);
 			if (h->clusters[k].nodes != LS_UNKNOWN_U64 && h->clusters[k].nodes < r->in->count)
 				check_say(r, CHECK_WARNING, check_name(n),
 				    "%s knows of %llu nodes, fewer than the %zu that take part", h->clusters[k].stack,
 				    (unsigned long long)h->clusters[k].nodes, r->in->count);
+		}
 	}
 }
 

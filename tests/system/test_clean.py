@@ -2,9 +2,11 @@
 import json
 import os
 import re
+import signal
+import subprocess
 
 import pytest
-from cluster import wait_for
+from cluster import Cluster, wait_for
 
 KEPT = {"workers": 2, "keep_files": True, "phases": [{"kind": "write", "file_size": "256KiB"}], "short_phases": True}
 
@@ -106,3 +108,45 @@ def test_wrong_paths(cluster, tmp_path):
     for path, words in ((str(tmp_path / "none"), "does not exist"), ("relative", "not absolute"), (str(tmp_path / "link"), "symbolic link")):
         done = cluster.cli("clean", path)
         assert done.returncode == 1 and words in done.stderr, done
+
+
+@pytest.fixture
+def disk(root, tmp_path):
+    """A file system of its own, ext4 on a loop device, mounted."""
+    image, path = str(tmp_path / "image"), str(tmp_path / "mnt")
+    with open(image, "wb") as f:
+        f.truncate(128 << 20)
+    os.mkdir(path)
+    subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
+    done = subprocess.run(["mount", "-o", "loop", image, path], check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip(f"no loop device: {done.stderr.strip()}")
+    yield path
+    subprocess.run(["umount", path], check=True)  # nothing holds it
+
+
+def test_a_mounted_volume_after_dead_nodes(disk):
+    """Agents and runners of all nodes are killed in a phase, and what belongs to others lies beside: only the run's goes."""
+    with Cluster(volume=disk) as cluster:
+        cluster.start()
+        with open(os.path.join(disk, "production"), "w", encoding="utf-8") as f:
+            f.write("theirs")
+        os.makedirs(os.path.join(disk, ".lockstep-theirs", "n0"))
+        before = sorted(os.listdir(disk))
+        used = os.statvfs(disk).f_bfree
+        run = cluster.popen("run", cluster.job_file({"path": disk, "workers": 2, "grace": "200ms", "phases": [
+            {"kind": "create", "files": 50, "dirs": "shared", "size": "16KiB"}, {"kind": "write", "file_size": "1MiB", "time": "60s"}]}), "--no-tty", "--quiet")
+        wait_for("the second phase", lambda: len([f for f in cluster.files() if re.search(r"/n\d/data\.\d$", f)]) == 6)
+        for name in cluster.names:
+            for pid in (cluster.runner_pid(name), cluster.agent_pid(name)):
+                os.kill(pid, signal.SIGKILL)
+        run.communicate(timeout=60)
+        assert run.returncode == 1
+        row, = [r for r in listed(cluster).values() if r["problem"] is None]
+        assert row["state"] == "ended" and row["files"] >= 6 + 50 * 6 and row["bytes"] >= 300 * 16384
+        assert listed(cluster)["theirs"]["problem"]
+        done = cluster.cli("clean", disk, "--remove", "--yes")
+        assert f"removed .lockstep-{row['run']}" in done.stdout, done
+        assert sorted(os.listdir(disk)) == before and os.path.isdir(os.path.join(disk, ".lockstep-theirs", "n0"))
+        subprocess.run(["sync", "-f", disk], check=True)
+        assert abs(os.statvfs(disk).f_bfree - used) < 64, "its blocks are free again"

@@ -61,3 +61,14 @@ def test_manuals_of_tables_are_current():
     done = subprocess.run(["/usr/bin/python3", os.path.join(ROOT, "deploy", "man", "generate.py"), BUILD, "--check"], capture_output=True,
                           text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_row_of_a_check_has_a_test_that_makes_it_fail():
+    names = re.findall(r'^\t\{ "([^"]+)", check_row_', read("coordinator", "daemon", "check.c"), re.M)
+    tests = read("tests", "unit", "coordinator", "daemon", "test_check.c")
+    failing = set(re.findall(r'expect\(w, "([^"]+)", [^,]+, CHECK_(?:WARNING|FAILED)', tests))
+    # That row goes by the names of the programs.
+    wanted = {"fio" if n == "external programs" else n for n in names}
+    # Which options are tried in a table of cases.
+    assert len(names) > 25 and wanted - failing == set()
+

@@ -261,6 +261,7 @@ test_dlm_and_gfs2(void **state)
 	put("/sys/kernel/config/dlm/cluster/comms/2/nodeid", "2\n");
 	put("/sys/kernel/config/dlm/cluster/spaces/vol/nodes/1/weight", "1\n");
 	put("/sys/kernel/dlm/vol/id", "77\n");
+	put("/sys/kernel/dlm/vol/recover_status", "ff\n");
 	put("/sys/fs/gfs2/lab:other/id", "8:99\n");
 	put("/sys/fs/gfs2/lab:other/withdraw", "1\n");
 	put("/sys/fs/gfs2/lab:vol/id", "8:16\n");
@@ -274,6 +275,7 @@ test_dlm_and_gfs2(void **state)
 	assert_int_equal(h.clusters[0].nodes, 2);
 	assert_int_equal(h.clusters[0].spaces_count, 1);
 	assert_string_equal(h.clusters[0].spaces[0], "vol: 1 members");
+	assert_int_equal(h.clusters[0].stopped_count, 0);
 	assert_null(h.gfs2); /* the other volume has withdrawn, not ours */
 	field_struct_fini(&host_facts_desc, &h);
 
@@ -281,6 +283,15 @@ test_dlm_and_gfs2(void **state)
 	h = look("8:16");
 	assert_string_equal(h.gfs2, "lab:vol grants no locks: recovery, or quorum lost");
 	field_struct_fini(&host_facts_desc, &h);
+
+	/* Stopped, and on its way: in both it grants nothing. */
+	for (const char *const *status = (const char *const[]){ "0\n", "3\n", NULL }; *status != NULL; status++) {
+		put("/sys/kernel/dlm/vol/recover_status", *status);
+		h = look("8:16");
+		assert_int_equal(h.clusters[0].stopped_count, 1);
+		assert_string_equal(h.clusters[0].stopped[0], "vol");
+		field_struct_fini(&host_facts_desc, &h);
+	}
 
 	put("/sys/fs/gfs2/lab:vol/withdraw", "1\n");
 	h = look("8:16");

@@ -400,6 +400,8 @@ test_engines_and_direct(void **state)
 	expect(w, "io_uring", "n2", CHECK_FAILED, "the job uses it");
 	volume(w, 2)->libaio = false;
 	expect(w, "libaio", "n3", CHECK_WARNING, "not to be had");
+	w->job.phases[0].engine = ENGINE_LIBAIO;
+	expect(w, "libaio", "n3", CHECK_FAILED, "the job uses it");
 	w->in.direct_align = 1024;
 	volume(w, 0)->dio_align = 4096;
 	expect(w, "direct I/O", "n1", CHECK_FAILED, "needs 4096-byte alignment (learned from statx)");
@@ -490,6 +492,17 @@ test_cluster_state_and_sessions(void **state)
 	set(&host(w, 2)->gfs2, "lab:vol has withdrawn after an error");
 	expect(w, "cluster state", "n3", CHECK_FAILED, "withdrawn");
 	set(&host(w, 2)->gfs2, NULL);
+	struct cluster_facts *dlm = &host(w, 1)->clusters[0];
+	set(&dlm->stack, "dlm");
+	dlm->spaces = ls_calloc(1, sizeof(char *));
+	dlm->spaces[dlm->spaces_count++] = ls_strdup("vol: 3 members");
+	check(w);
+	assert_non_null(strstr(text_of(w, "cluster state", "n2"), "nothing waits for quorum"));
+	dlm->stopped = ls_calloc(1, sizeof(char *));
+	dlm->stopped[dlm->stopped_count++] = ls_strdup("vol");
+	expect(w, "cluster state", "n2", CHECK_FAILED, "lock space vol grants no locks");
+	free(dlm->stopped[0]);
+	dlm->stopped_count = 0;
 	field_struct_fini(&cluster_facts_desc, &host(w, 0)->clusters[0]);
 	host(w, 0)->clusters_count = 0;
 	expect(w, "cluster state", "n1", CHECK_WARNING, "for this node alone");
@@ -522,6 +535,41 @@ test_memory_swap_and_load(void **state)
 	w->job.phases[0].direct = true;
 	check(w);
 	assert_string_equal(text_of(w, "memory", "n3"), "64 GiB, file set of 6.67 GiB per node");
+	free_world(w);
+}
+
+static void
+add_tool(struct world *w, size_t node, const char *version)
+{
+	struct node_facts *f = &w->infos[node].facts;
+	struct tool_facts *t;
+
+	f->tools = ls_grow(f->tools, f->tools_count, sizeof(*f->tools));
+	t = &f->tools[f->tools_count++];
+	field_struct_init(&tool_facts_desc, t);
+	set(&t->name, "fio");
+	set(&t->path, "/usr/bin/fio");
+	set(&t->version, version);
+}
+
+/* The row "external programs" has the name of each program that the job wants. */
+static void
+test_external_programs(void **state)
+{
+	struct world *w = make_world();
+
+	(void)state;
+	w->job.phases = ls_calloc(1, sizeof(*w->job.phases));
+	w->job.phases_count = 1;
+	field_struct_init(&phase_desc, w->job.phases);
+	w->job.phases[0].kind = PHASE_RUN_FIO;
+	add_tool(w, 0, "fio-3.33");
+	add_tool(w, 1, "fio-3.33");
+	expect(w, "fio", "n3", CHECK_FAILED, "fio");
+	add_tool(w, 2, "fio-3.40");
+	expect(w, "fio", "n3", CHECK_FAILED, "fio-3.40");
+	w->job.allow_mixed_tools = true;
+	expect(w, "fio", "n3", CHECK_WARNING, "fio-3.40");
 	free_world(w);
 }
 
@@ -558,6 +606,7 @@ main(void)
 		cmocka_unit_test(test_differences_name_the_odd_node),
 		cmocka_unit_test(test_mount_options_that_matter),
 		cmocka_unit_test(test_cluster_state_and_sessions),
+		cmocka_unit_test(test_external_programs),
 		cmocka_unit_test(test_memory_swap_and_load),
 		cmocka_unit_test(test_before_a_run),
 	};
