@@ -247,6 +247,7 @@ set_alpn(const char *alpn, unsigned char *wire, unsigned *wire_len, struct ls_er
 	if (len == 0 || len > 255)
 		return ls_err_set(err, LS_E_INVALID, "an ALPN protocol has 1 to 255 bytes");
 	wire[0] = (unsigned char)len;
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): on the wire it has a length and no end */
 	memcpy(wire + 1, alpn, len);
 	*wire_len = (unsigned)len + 1;
 	return LS_OK;

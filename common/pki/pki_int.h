@@ -36,6 +36,9 @@ enum ls_rc pki_read_key(const char *path, EVP_PKEY **out, struct ls_err *err) LS
 enum ls_rc pki_cert_validity(
     const X509 *cert, int64_t *not_before, int64_t *not_after, struct ls_err *err) LS_MUST_CHECK;
 
+/* Seconds since the epoch as a file of ours has them. False: no number, or out of range. */
+bool pki_parse_time(const char *text, int64_t *out);
+
 /* Lower-case hexadecimal into buf; returns buf. */
 const char *pki_cert_serial(const X509 *cert, char *buf, size_t len);
 

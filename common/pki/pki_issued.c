@@ -78,7 +78,7 @@ static enum ls_rc
 add_listed(const char *dir, const struct identity *id, int64_t now, struct pki_serial **list, size_t *count, bool *any,
     struct ls_err *err)
 {
-	char path[PKI_PATH_MAX], line[LINE_MAX_BYTES], serial[64], role[32], name[IDENTITY_NAME_MAX + 1];
+	char path[PKI_PATH_MAX], line[LINE_MAX_BYTES], serial[64], end[32], role[32], name[IDENTITY_NAME_MAX + 1];
 	int64_t until;
 	enum ls_rc rc = pki_path(path, dir, file_name, err);
 
@@ -88,7 +88,7 @@ add_listed(const char *dir, const struct identity *id, int64_t now, struct pki_s
 	if (f == NULL)
 		return errno == ENOENT ? LS_OK : ls_err_sys(err, errno, "%s: open", path);
 	while (fgets(line, sizeof(line), f) != NULL) {
-		if (sscanf(line, "%63s %" SCNd64 " %31s %63s", serial, &until, role, name) != 4 ||
+		if (sscanf(line, "%63s %31s %31s %63s", serial, end, role, name) != 4 || !pki_parse_time(end, &until) ||
 		    strcmp(role, identity_role_names[id->role]) != 0 || strcmp(name, id->name) != 0)
 			continue;
 		*any = true;

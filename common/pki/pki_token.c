@@ -88,13 +88,13 @@ token_path(const char *dir, const uint8_t secret[PKI_SECRET_BYTES], char path[PK
 static bool
 read_token(const char *path, char node[IDENTITY_NAME_MAX + 1], int64_t *expires)
 {
-	char line[LINE_BYTES] = "";
+	char line[LINE_BYTES] = "", until[32];
 	FILE *f = fopen(path, "re");
 
 	if (f == NULL)
 		return false;
-	bool ok = fgets(line, sizeof(line), f) != NULL && sscanf(line, "%63s %" SCNd64, node, expires) == 2 &&
-	    identity_name_valid(node);
+	bool ok = fgets(line, sizeof(line), f) != NULL && sscanf(line, "%63s %31s", node, until) == 2 &&
+	    pki_parse_time(until, expires) && identity_name_valid(node);
 	fclose(f);
 	return ok;
 }

@@ -244,6 +244,16 @@ pki_cert_validity(const X509 *cert, int64_t *not_before, int64_t *not_after, str
 	return LS_OK;
 }
 
+bool
+pki_parse_time(const char *text, int64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoll(text, &end, 10);
+	return errno == 0 && end != text && *end == '\0';
+}
+
 const char *
 pki_cert_serial(const X509 *cert, char *buf, size_t len)
 {
