@@ -361,7 +361,7 @@ format_rate(const struct phase_result *p, const struct rate *r, char *buf, size_
 
 	if (phase_kind_info((enum phase_kind)p->kind)->unit == PHASE_BYTES)
 		return units_format_rate(phase_rate(p, r), buf, len);
-	snprintf(buf, len, "%s files/s", units_format_count(phase_rate(p, r), number, sizeof(number)));
+	snprintf(buf, len, "%s op/s", units_format_count(phase_rate(p, r), number, sizeof(number)));
 	return buf;
 }
 

@@ -94,8 +94,22 @@ number(uint64_t value)
 
 /* --- latencies ---------------------------------------------------------------------------------------------------- */
 
+/* Further labels of a sample. */
+struct tag {
+	const char *name, *value;
+};
+
+#define TAGS 2 /* at most; those without a name do not count */
+
 static void
-summary(const struct metrics *m, const struct phase_result *phase, const char *node, const char *op,
+tags(const struct metrics *m, const struct tag list[TAGS])
+{
+	for (size_t i = 0; i < TAGS && list[i].name != NULL; i++)
+		label(m->out, list[i].name, list[i].value);
+}
+
+static void
+summary(const struct metrics *m, const struct phase_result *phase, const char *node, const struct tag list[TAGS],
     const struct latency *l)
 {
 	const struct {
@@ -117,15 +131,15 @@ summary(const struct metrics *m, const struct phase_result *phase, const char *n
 		if (!is_known_ns(lines[i].ns))
 			continue;
 		begin(m, "", phase, node);
-		label(m->out, "op", op);
+		tags(m, list);
 		label(m->out, "quantile", lines[i].quantile);
 		end(m, seconds(lines[i].ns));
 	}
 	begin(m, "_sum", phase, node);
-	label(m->out, "op", op);
+	tags(m, list);
 	end(m, (double)l->sum / 1e9);
 	begin(m, "_count", phase, node);
-	label(m->out, "op", op);
+	tags(m, list);
 	end(m, (double)l->count);
 }
 
@@ -136,7 +150,7 @@ summaries(const struct metrics *m, const struct phase_result *phase, const char 
 		const struct op_result *r = by_op_get(by_op, (enum op_kind)op);
 
 		if (r != NULL)
-			summary(m, phase, node, op_names[op], &r->latency_ns);
+			summary(m, phase, node, (const struct tag[TAGS]){ { "op", op_names[op] } }, &r->latency_ns);
 	}
 }
 
@@ -553,32 +567,19 @@ promise_count(struct metrics *m, const char *name, const char *help, bool broken
 	}
 }
 
-/* A summary whose op label is the node that made the changes would mislead: from has a label of its own. */
 static void
 seen(struct metrics *m)
 {
-	family(m, "lockstep_seen_after_seconds", "gauge", "seconds",
-	    "Time until a node (by) saw a change of another (from); quantiles.");
+	family(m, "lockstep_seen_after_seconds", "summary", "seconds",
+	    "Time until a node (by) saw a change of another (from).");
 	for (size_t p = 0; p < m->results->phases_count; p++) {
 		const struct promise_result *r = m->results->phases[p].promise;
 
 		for (size_t i = 0; r != NULL && i < r->seen_after_count; i++) {
 			const struct seen_after *s = &r->seen_after[i];
-			const struct {
-				const char *quantile;
-				int64_t ns;
-			} rows[] = { { "0.5", s->latency_ns.p50 }, { "0.99", s->latency_ns.p99 },
-				{ "1", s->latency_ns.max } };
 
-			for (size_t q = 0; q < ARRAY_LEN(rows); q++) {
-				if (!is_known_ns(rows[q].ns))
-					continue;
-				begin(m, "", &m->results->phases[p], NULL);
-				label(m->out, "from", s->from);
-				label(m->out, "by", s->by);
-				label(m->out, "quantile", rows[q].quantile);
-				end(m, seconds(rows[q].ns));
-			}
+			summary(m, &m->results->phases[p], NULL,
+			    (const struct tag[TAGS]){ { "from", s->from }, { "by", s->by } }, &s->latency_ns);
 		}
 	}
 }

@@ -71,9 +71,7 @@ seen_table(struct sink *out, const struct phase_result *phase)
 		text_cell_word(out, W_TIME, text_duration(s->latency_ns.p50, n, sizeof(n)));
 		text_cell_word(out, W_TIME, text_duration(s->latency_ns.p99, n, sizeof(n)));
 		text_cell_word(out, W_TIME, text_duration(s->latency_ns.max, n, sizeof(n)));
-		text_cell(out, W_COUNT, (double)s->unseen);
-		text_cell(out, W_COUNT, (double)s->early);
-		sink_printf(out, "\n");
+		sink_printf(out, "%*" PRIu64 "%*" PRIu64 "\n", W_COUNT, s->unseen, W_COUNT, s->early);
 	}
 	text_wrap(out, "   ", "%s", promise_pairs_note(phase, note, sizeof(note)));
 }

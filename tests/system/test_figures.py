@@ -329,3 +329,88 @@ def test_an_import_reads_points_in_any_locale(run, german, tmp_path):
     golden = os.path.join(os.path.dirname(__file__), "..", "golden", "import")
     for path in (str(tmp_path / "fio.json"), os.path.join(golden, "iozone_throughput.txt"), os.path.join(golden, "bonnie_pasted_tabs.txt")):
         assert render(path, "csv", **german) == render(path, "csv")
+
+
+# --- each node alone against all, and what nodes saw of each other -----------------------------------------------------------------
+
+SIDES = {"name": "sides", "short_phases": True, "phases": [
+    {"kind": "write", "solo": True, "file_size": "2MiB", "record_size": "16KiB"},
+    {"kind": "visibility", "count": 4, "interval": "20ms", "poll": "1ms"}, {"kind": "locks", "time": "200ms"}]}
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory):
+    path = tmp_path_factory.mktemp("sides") / "run.json"
+    with Cluster() as cluster:
+        status, doc, done = cluster.start().run(SIDES)
+        assert status == 0, done.stderr
+    path.write_text(json.dumps(doc))
+    return str(path), doc
+
+
+def samples_of(path):
+    """{(family, phase, other labels): value}"""
+    out = {}
+    for line in render(path, "openmetrics").decode().splitlines():
+        found = re.fullmatch(r"(lockstep_\w+)\{(.*)\} (\S+)", line)
+        if found and 'phase="' in line:
+            labels = dict(re.findall(r'(\w+)="([^"]*)"', found.group(2)))
+            rest = tuple(sorted((k, v) for k, v in labels.items() if k in ("node", "aggregate", "from", "by", "quantile", "outcome")))
+            out[found.group(1), int(labels["phase"]), rest] = float(found.group(3))
+    return out
+
+
+def test_scaling_is_the_same_in_every_form(sides, tmp_path):
+    path, doc = sides
+    place, phase = next((i, p) for i, p in enumerate(doc["phases"]) if p["aggregate"].get("scaling"))
+    scaling = phase["aggregate"]["scaling"]
+    samples, rows = samples_of(path), list(csv.DictReader(io.StringIO(render(path, "csv").decode(), newline="")))
+    value = {(r["node"], r["metric"]): r["value"] for r in rows if int(r["phase_index"]) == place}
+    assert samples["lockstep_phase_scaling_efficiency_ratio", place, (("aggregate", "last-done"),)] == pytest.approx(scaling["efficiency"])
+    assert float(value["*all*", "scaling_efficiency"]) == pytest.approx(scaling["efficiency"])
+    for node in scaling["nodes"]:
+        key = (("node", node["node"]),)
+        assert samples["lockstep_node_alone_bytes_per_second", place, key] == pytest.approx(node["alone"])
+        assert samples["lockstep_node_scaling_loss_ratio", place, key] == pytest.approx(node["loss"])
+        assert float(value[node["node"], "scaling_alone"]) == pytest.approx(node["alone"])
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    done = subprocess.run([LOCKSTEP, "report", "--format", "xlsx", "--output", str(tmp_path / "x.xlsx"), path], capture_output=True, text=True, check=False)
+    if "built without libxlsxwriter" in done.stderr:
+        pytest.skip(done.stderr)
+    sheet = next(s for s in openpyxl.load_workbook(tmp_path / "x.xlsx") if s.title.endswith("Alone and together"))
+    cells = {row[0]: row for row in sheet.iter_rows(values_only=True) if row[0]}
+    assert cells["mean alone, all (last done)"][4] == pytest.approx(scaling["efficiency"])
+    for node in scaling["nodes"]:
+        assert cells[node["node"]][1:4] == pytest.approx((node["alone"] / MIB, node["together"] / MIB, node["loss"]))
+
+
+def test_what_nodes_saw_of_each_other_is_the_same_in_every_form(sides, tmp_path):
+    path, doc = sides
+    samples, rows = samples_of(path), list(csv.DictReader(io.StringIO(render(path, "csv").decode(), newline="")))
+    value = {(int(r["phase_index"]), r["node"], r["metric"]): r["value"] for r in rows}
+    page, markdown, text = page_rows(path), markdown_rows(path), render(path, "text").decode()
+    pairs = 0
+    for place, phase in enumerate(doc["phases"]):
+        promise = phase.get("promise")
+        if not promise:
+            continue
+        assert value[place, "*all*", "outcome"] == promise["outcome"] and int(value[place, "*all*", "looked"]) == promise["looked"]
+        assert samples["lockstep_phase_promise_info", place, (("outcome", promise["outcome"]),)] == 1
+        assert samples["lockstep_phase_promise_broken", place, ()] == promise["broken"]
+        for pair in promise.get("seen_after", []):
+            pairs += 1
+            p99 = pair["latency_ns"]["p99"]
+            assert int(value[place, pair["by"], f"seen_from_{pair['from']}_latency_p99"]) == p99
+            assert samples["lockstep_seen_after_seconds", place, (("by", pair["by"]), ("from", pair["from"]), ("quantile", "0.99"))] == \
+                pytest.approx(p99 / 1e9)
+            for table_rows in (page, markdown):
+                row = next(r for r in table_rows if r[:2] == [pair["from"], pair["by"]])
+                assert row[2:] == [three_digits(pair["latency_ns"][k] / 1e3) for k in ("p50", "p99", "max")] + [str(pair["unseen"]), str(pair["early"])]
+            assert re.search(rf"^ {pair['from']} +{pair['by']} .* {pair['unseen']} +{pair['early']}$", text, re.M)
+    assert pairs == 6
+    looked = sum(p["promise"]["looked"] for p in doc["phases"] if p.get("promise") and p["spec"]["kind"] == "visibility")
+    for table_rows in (page, markdown):
+        assert next(r for r in table_rows if r[0] == "visibility of create")[1:5] == ["held", "yes", str(looked), "0"]
+    if shutil.which("promtool"):
+        done = subprocess.run(["promtool", "check", "metrics"], input=render(path, "openmetrics"), capture_output=True, check=False)
+        assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
