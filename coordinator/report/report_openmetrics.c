@@ -7,10 +7,12 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "coordinator/report/by_op.h"
 #include "coordinator/report/rows_int.h"
+#include "coordinator/report/side_table.h"
 
 extern const struct report_format report_openmetrics;
 
@@ -602,6 +604,78 @@ promises(struct metrics *m)
 		seen(m);
 }
 
+/* --- what a phase has beside its rates ---------------------------------------------------------------------------------- */
+
+static const struct side_unit {
+	const char *unit, *suffix, *name;
+	double factor;
+} side_units[] = {
+	{ "ns", "_seconds", "seconds", 1e-9 },
+	{ "B/s", "_bytes_per_second", "bytes_per_second", 1 },
+	{ "op/s", "_operations_per_second", "operations_per_second", 1 },
+	{ "x", "_ratio", "ratio", 1 },
+	{ "1", "", NULL, 1 },
+	{ "bool", "", NULL, 1 },
+};
+
+/* One column of one kind of side table, in one unit: a family, begun with its first sample. */
+struct side_family {
+	const struct side_unit *unit;
+	size_t column;
+	bool of_nodes, begun;
+	char name[128]; /* lives as long as the family is written */
+};
+
+static void
+side_sample(struct metrics *m, struct side_family *f, const struct phase_result *phase, const struct side_table *t,
+    const char *node, const struct side_value *value)
+{
+	const struct side_column *c = f->of_nodes ? &t->columns[f->column] : &t->totals[f->column];
+
+	if (!value->known || c->metric == NULL || strcmp(c->unit, f->unit->unit) != 0)
+		return;
+	if (!f->begun) {
+		snprintf(f->name, sizeof(f->name), "lockstep_%s_%s%s", f->of_nodes ? "node" : "phase", c->metric,
+		    f->unit->suffix);
+		family(m, f->name, "gauge", f->unit->name, t->heading);
+		f->begun = true;
+	}
+	begin(m, "", phase, node);
+	end(m, value->value * f->unit->factor);
+}
+
+static void
+side_family(struct metrics *m, side_table_fn make, struct side_family *f)
+{
+	for (size_t p = 0; p < m->results->phases_count; p++) {
+		const struct phase_result *phase = &m->results->phases[p];
+		struct side_table t;
+
+		if (!make(phase, &t))
+			continue;
+		if (!f->of_nodes && f->column < t.total_count)
+			side_sample(m, f, phase, &t, NULL, &t.total_values[f->column]);
+		for (size_t r = 0; f->of_nodes && f->column < t.column_count && r < t.row_count; r++)
+			side_sample(m, f, phase, &t, t.rows[r].node, &t.rows[r].values[f->column]);
+		side_table_fini(&t);
+	}
+}
+
+static void
+sides(struct metrics *m)
+{
+	for (size_t kind = 0; kind < SIDE_TABLES; kind++)
+		for (size_t column = 0; column < SIDE_TOTALS + SIDE_COLUMNS; column++)
+			for (size_t u = 0; u < ARRAY_LEN(side_units); u++) {
+				bool of_nodes = column >= SIDE_TOTALS;
+				struct side_family f = { .unit = &side_units[u],
+					.column = of_nodes ? column - SIDE_TOTALS : column,
+					.of_nodes = of_nodes };
+
+				side_family(m, side_tables[kind], &f);
+			}
+}
+
 static void
 run(struct metrics *m)
 {
@@ -644,6 +718,7 @@ render_openmetrics(const struct results *results, struct sink *out, struct ls_er
 		node_family(&m, &node_families[i]);
 	scalings(&m);
 	promises(&m);
+	sides(&m);
 	latencies(&m);
 	sink_printf(out, "# EOF\n");
 	return LS_OK;

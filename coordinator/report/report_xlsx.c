@@ -26,6 +26,7 @@ extern const struct report_format report_xlsx;
 #include "coordinator/report/grid_int.h"
 #include "coordinator/report/promise_int.h"
 #include "coordinator/report/scale_int.h"
+#include "coordinator/report/side_table.h"
 
 #define MIB        1048576.0
 #define MAX_SHEETS 250
@@ -353,7 +354,7 @@ node_chart(struct book *b, const struct phase_result *phase, lxw_row_t first, lx
 	chart_title_set_name(chart, phase->name);
 	chart_axis_set_name(chart->y_axis, in_bytes ? "MiB/s" : "op/s");
 	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
-	worksheet_insert_chart(b->sheet, last + 4, 0, chart);
+	worksheet_insert_chart(b->sheet, b->row + 3, 0, chart);
 }
 
 #define OP_COLUMNS 7
@@ -409,6 +410,70 @@ by_op_block(struct book *b, const struct phase_result *phase)
 	}
 }
 
+/* Times are seconds here, as in the other cells. */
+static double
+side_number(const struct side_column *column, const struct side_value *value)
+{
+	double scale = strcmp(column->unit, "ns") == 0 ? 1e9 : strcmp(column->unit, "B/s") == 0 ? MIB : 1;
+
+	return value->known ? value->value / scale : (double)NAN;
+}
+
+static void
+side_title(struct book *b, lxw_col_t at, const struct side_column *column)
+{
+	const char *unit = strcmp(column->unit, "ns") == 0 ? "s"
+	    : strcmp(column->unit, "B/s") == 0             ? "MiB/s"
+	    : strcmp(column->unit, "bool") == 0            ? "1: yes"
+							   : column->unit;
+	char title[96];
+
+	snprintf(title, sizeof(title), "%s, %s", column->metric, unit);
+	text(b, at, title, b->head);
+}
+
+static void
+side_block(struct book *b, const struct side_table *t)
+{
+	b->row += 2;
+	heading(b, t->heading);
+	text(b, 0, t->said.text, NULL);
+	b->row++;
+	text(b, 0, t->note, NULL);
+	b->row++;
+	for (size_t c = 0; c < t->total_count; c++)
+		side_title(b, (lxw_col_t)(c + 1), &t->totals[c]);
+	b->row++;
+	text(b, 0, "all", b->head);
+	for (size_t c = 0; c < t->total_count; c++)
+		number(b, (lxw_col_t)(c + 1), side_number(&t->totals[c], &t->total_values[c]), false);
+	b->row += 2;
+	text(b, 0, "machine", b->head);
+	for (size_t c = 0; c < t->column_count; c++)
+		side_title(b, (lxw_col_t)(c + 1), &t->columns[c]);
+	b->row++;
+	for (size_t r = 0; r < t->row_count; r++) {
+		text(b, 0, t->rows[r].node, NULL);
+		for (size_t c = 0; c < t->column_count; c++)
+			number(b, (lxw_col_t)(c + 1), side_number(&t->columns[c], &t->rows[r].values[c]), false);
+		b->row++;
+	}
+}
+
+/* What the phase has beside its rates. */
+static void
+side_blocks(struct book *b, const struct phase_result *phase)
+{
+	for (size_t i = 0; i < SIDE_TABLES; i++) {
+		struct side_table t;
+
+		if (!side_tables[i](phase, &t))
+			continue;
+		side_block(b, &t);
+		side_table_fini(&t);
+	}
+}
+
 static void
 phase_sheet(struct book *b, const struct phase_result *phase)
 {
@@ -445,6 +510,7 @@ phase_sheet(struct book *b, const struct phase_result *phase)
 	worksheet_freeze_panes(b->sheet, first, 1);
 	last = b->row - 1;
 	by_op_block(b, phase);
+	side_blocks(b, phase);
 	if (!by_op_mixes(phase))
 		node_chart(b, phase, first, last);
 }
