@@ -45,6 +45,9 @@ tile_op(struct sink *out, const struct phase_result *phase, enum op_kind op, con
 	snprintf(what, sizeof(what), "%s, last done", op_names[op]);
 	tile(out, what, r != NULL ? html_rate(phase, r->bytes_per_s, r->ops_per_s) : (double)NAN, html_unit(phase),
 	    more);
+	snprintf(what, sizeof(what), "%s latency, median", op_names[op]);
+	tile_duration(out, what, r != NULL ? r->latency_ns.p50 : LS_UNKNOWN_I64,
+	    "99 %: ", r != NULL ? r->latency_ns.p99 : LS_UNKNOWN_I64);
 }
 
 static void
@@ -73,9 +76,9 @@ tiles(struct sink *out, const struct phase_result *phase)
 		    out, "last done", html_rate(phase, a->last_done.bytes_per_s, a->last_done.ops_per_s), unit, cached);
 		tile(out, "all active", html_rate(phase, a->all_active.bytes_per_s, a->all_active.ops_per_s), unit,
 		    cached);
+		tile_duration(out, "latency, median", l == NULL ? LS_UNKNOWN_I64 : l->p50,
+		    "99 %: ", l == NULL ? LS_UNKNOWN_I64 : l->p99);
 	}
-	tile_duration(
-	    out, "latency, median", l == NULL ? LS_UNKNOWN_I64 : l->p50, "99 %: ", l == NULL ? LS_UNKNOWN_I64 : l->p99);
 	snprintf(text, sizeof(text), isfinite(a->fairness) ? "fairness %.3f" : "fairness n/a", a->fairness);
 	tile(out, "overlap", 100 * a->overlap, "%", text);
 	tile_duration(out, "start skew", phase->start_skew_ns, "+/- ", phase->start_skew_uncertainty_ns);
@@ -325,6 +328,12 @@ html_phase(struct sink *out, const struct results *results, size_t p)
 	}
 	steady_line(out, phase);
 	side_tables_of(out, phase);
+	/* Where nodes only look at what others did rates mean nothing. */
+	if (!text_has_rates(phase)) {
+		html_skew(out, results, phase);
+		sink_printf(out, "</section>\n");
+		return;
+	}
 	tiles(out, phase);
 	charts(out, phase, p);
 	html_skew(out, results, phase);

@@ -92,11 +92,12 @@ promises_html(struct sink *out, const struct results *results)
 		html_text(out, row->worst->what);
 		sink_printf(out,
 		    "</td><td class=text><span class='state%s'>%s</span></td><td class=text>%s</td><td>%" PRIu64
-		    "</td><td>%" PRIu64 "</td><td class=text>",
+		    "</td><td>%" PRIu64 "</td><td class='text says'>",
 		    row->worst->outcome == OUTCOME_VIOLATED ? " mismatch" : "", outcome,
 		    row->worst->promised ? "yes" : "no", row->looked, row->broken);
-		html_text(out, promise_line_note(row, note, sizeof(note)));
-		sink_printf(out, "</td><td class=text>");
+		if (promise_line_note(row, note, sizeof(note))[0] != '\0')
+			html_text(out, note);
+		sink_printf(out, "</td><td class='text says'>");
 		html_text(out, row->worst->source);
 		sink_printf(out, "</td></tr>\n");
 	}

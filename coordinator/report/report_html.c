@@ -187,29 +187,42 @@ warnings(struct sink *out, const struct results *results)
 	sink_printf(out, "</ul>%s</section>\n", folded ? "</details>" : "");
 }
 
+/* Rates of all together; of one operation there is only last done. */
 static void
-summary_row(struct sink *out, const struct results *results, size_t p)
+summary_rates(struct sink *out, const struct phase_result *phase, const struct op_result *op)
 {
-	const struct phase_result *phase = &results->phases[p];
 	const struct aggregate *a = &phase->aggregate;
-	const struct latency *l = a->latency_ns;
-	char text[32];
 
-	sink_printf(out, "<tr><td>");
-	phase_link(out, results, p);
-	if (phase->state != PHASE_STATE_DONE)
-		sink_printf(out, " <span class='state %s'>%s</span>", field_enum_name(phase_state_names, phase->state),
-		    field_enum_name(phase_state_names, phase->state));
-	sink_printf(out, "</td><td class=text>%s%s</td>", html_unit(phase), a->page_cache ? " (page cache)" : "");
-	if (by_op_mixes(phase)) {
-		char apart[160];
-
-		sink_printf(out, "<td class=text colspan=3>%s</td>", by_op_rates(phase, apart, sizeof(apart)));
+	if (!text_has_rates(phase)) {
+		sink_printf(out, "<td>-</td><td>-</td><td>-</td>");
+	} else if (op != NULL) {
+		html_cell(out, html_rate(phase, op->bytes_per_s, op->ops_per_s));
+		sink_printf(out, "<td>-</td><td>-</td>");
 	} else {
 		html_cell(out, html_rate(phase, a->last_done.bytes_per_s, a->last_done.ops_per_s));
 		html_cell(out, html_rate(phase, a->all_active.bytes_per_s, a->all_active.ops_per_s));
 		html_cell(out, html_rate(phase, a->sum_of_rates.bytes_per_s, a->sum_of_rates.ops_per_s));
 	}
+}
+
+/* name NULL: of all that the phase did; else of the operation of that name. */
+static void
+summary_row(struct sink *out, const struct results *results, size_t p, const char *name, const struct op_result *op)
+{
+	const struct phase_result *phase = &results->phases[p];
+	const struct aggregate *a = &phase->aggregate;
+	const struct latency *l = op != NULL ? &op->latency_ns : a->latency_ns;
+	char text[32];
+
+	sink_printf(out, "<tr><td>");
+	phase_link(out, results, p);
+	if (name != NULL)
+		sink_printf(out, ", %s", name);
+	if (phase->state != PHASE_STATE_DONE)
+		sink_printf(out, " <span class='state %s'>%s</span>", field_enum_name(phase_state_names, phase->state),
+		    field_enum_name(phase_state_names, phase->state));
+	sink_printf(out, "</td><td class=text>%s%s</td>", html_unit(phase), a->page_cache ? " (page cache)" : "");
+	summary_rates(out, phase, op);
 	sink_printf(out, "<td>%s</td>", text_duration(l == NULL ? LS_UNKNOWN_I64 : l->p50, text, sizeof(text)));
 	sink_printf(out, "<td>%s</td>", text_duration(l == NULL ? LS_UNKNOWN_I64 : l->p99, text, sizeof(text)));
 	if (isfinite(a->overlap))
@@ -217,6 +230,25 @@ summary_row(struct sink *out, const struct results *results, size_t p)
 	else
 		sink_printf(out, "<td>n/a</td>");
 	sink_printf(out, "<td>%s</td></tr>\n", text_duration(phase->start_skew_ns, text, sizeof(text)));
+}
+
+/* Phases that mix reads and writes have a row for each. */
+static void
+summary_rows(struct sink *out, const struct results *results, size_t p)
+{
+	const struct phase_result *phase = &results->phases[p];
+	size_t rows = 0;
+
+	for (int op = 0; op < OP_COUNT && by_op_mixes(phase); op++) {
+		const struct op_result *r = by_op_get(&phase->aggregate.by_op, (enum op_kind)op);
+
+		if (r == NULL)
+			continue;
+		summary_row(out, results, p, op_names[op], r);
+		rows++;
+	}
+	if (rows == 0)
+		summary_row(out, results, p, NULL, NULL);
 }
 
 static void
@@ -236,7 +268,7 @@ summary(struct sink *out, const struct results *results)
 	    "<th>all active</th><th>sum of rates</th><th>p50</th><th>p99</th><th>overlap</th>"
 	    "<th>start skew</th></tr>\n");
 	for (size_t p = 0; p < results->phases_count; p++)
-		summary_row(out, results, p);
+		summary_rows(out, results, p);
 	sink_printf(out, "</table></div>%s</section>\n", folded ? "</details>" : "");
 }
 

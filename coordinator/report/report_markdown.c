@@ -188,6 +188,67 @@ cell_latency(struct sink *out, const struct latency *l, bool tail)
 	markdown_cell(out, ns == LS_UNKNOWN_I64 ? (double)NAN : (double)ns / 1e3);
 }
 
+/* Rates of all together; of one operation there is only last done. */
+static void
+summary_rates(struct sink *out, const struct phase_result *phase, const struct op_result *op)
+{
+	const struct aggregate *a = &phase->aggregate;
+	const struct rate *rates[] = { &a->last_done, &a->all_active, &a->sum_of_rates };
+
+	if (!text_has_rates(phase)) {
+		sink_printf(out, " - | - | - |");
+		return;
+	}
+	if (op != NULL) {
+		markdown_cell(out, report_in_bytes(phase) ? op->bytes_per_s / MIB : op->ops_per_s);
+		sink_printf(out, " - | - |");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(rates); i++)
+		markdown_cell(out, report_in_bytes(phase) ? rates[i]->bytes_per_s / MIB : rates[i]->ops_per_s);
+}
+
+/* name NULL: of all that the phase did; else of the operation of that name. */
+static void
+summary_row(struct sink *out, const struct results *results, const struct phase_result *phase, const char *name,
+    const struct op_result *op)
+{
+	const struct aggregate *a = &phase->aggregate;
+	const struct latency *l = op != NULL ? &op->latency_ns : a->latency_ns;
+	char skew[32];
+	char unsure[32];
+
+	sink_printf(out, "| ");
+	phase_name(out, results, phase);
+	sink_printf(out, "%s%s | %s%s |", name != NULL ? ", " : "", name != NULL ? name : "",
+	    report_in_bytes(phase) ? "MiB/s" : "op/s", a->page_cache ? " into the page cache" : "");
+	summary_rates(out, phase, op);
+	cell_latency(out, l, false);
+	cell_latency(out, l, true);
+	cell_ratio(out, a->overlap);
+	cell_ratio(out, a->fairness);
+	sink_printf(out, " %s +/- %s |\n", text_duration(phase->start_skew_ns, skew, sizeof(skew)),
+	    text_duration(phase->start_skew_uncertainty_ns, unsure, sizeof(unsure)));
+}
+
+/* Phases that mix reads and writes have a row for each. */
+static void
+summary_rows(struct sink *out, const struct results *results, const struct phase_result *phase)
+{
+	size_t rows = 0;
+
+	for (int op = 0; op < OP_COUNT && by_op_mixes(phase); op++) {
+		const struct op_result *r = by_op_get(&phase->aggregate.by_op, (enum op_kind)op);
+
+		if (r == NULL)
+			continue;
+		summary_row(out, results, phase, op_names[op], r);
+		rows++;
+	}
+	if (rows == 0)
+		summary_row(out, results, phase, NULL, NULL);
+}
+
 static void
 summary(struct sink *out, const struct results *results)
 {
@@ -196,32 +257,8 @@ summary(struct sink *out, const struct results *results)
 	    "| phase | unit | last done | all active | sum of rates | p50 us | p99 us | overlap | fairness | start "
 	    "skew |\n"
 	    "| :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
-	for (size_t p = 0; p < results->phases_count; p++) {
-		const struct phase_result *phase = &results->phases[p];
-		const struct aggregate *a = &phase->aggregate;
-		const struct rate *rates[] = { &a->last_done, &a->all_active, &a->sum_of_rates };
-		char skew[32];
-		char unsure[32];
-
-		sink_printf(out, "| ");
-		phase_name(out, results, phase);
-		sink_printf(out, " | %s%s |", report_in_bytes(phase) ? "MiB/s" : "op/s",
-		    a->page_cache ? " into the page cache" : "");
-		char apart[160];
-
-		if (by_op_mixes(phase))
-			sink_printf(out, " %s | | |", by_op_rates(phase, apart, sizeof(apart)));
-		else
-			for (size_t i = 0; i < ARRAY_LEN(rates); i++)
-				markdown_cell(
-				    out, report_in_bytes(phase) ? rates[i]->bytes_per_s / MIB : rates[i]->ops_per_s);
-		cell_latency(out, a->latency_ns, false);
-		cell_latency(out, a->latency_ns, true);
-		cell_ratio(out, a->overlap);
-		cell_ratio(out, a->fairness);
-		sink_printf(out, " %s +/- %s |\n", text_duration(phase->start_skew_ns, skew, sizeof(skew)),
-		    text_duration(phase->start_skew_uncertainty_ns, unsure, sizeof(unsure)));
-	}
+	for (size_t p = 0; p < results->phases_count; p++)
+		summary_rows(out, results, &results->phases[p]);
 }
 
 static void

@@ -97,7 +97,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(tmp_path, make):
     frame = tmp_path / "frame.html"
     frame.write_text('<iframe id=f src=page.html style="width:390px;height:800px;border:0"></iframe><pre id=answer></pre><script>'
                      'setTimeout(function () { document.getElementById("answer").textContent ='
-                     ' document.getElementById("f").contentDocument.title; }, 3000);</script>')
+                     ' document.getElementById("f").contentDocument.title; }, 4500);</script>')
     out = chromium(tmp_path, frame, "--allow-file-access-from-files", "--window-size=800,1000", "--dump-dom")
     answer = json.loads(re.search(r'<pre id="answer">(.*?)</pre>', out, re.S)[1].replace("&quot;", '"').replace("&amp;", "&")
                         .replace("&lt;", "<").replace("&gt;", ">"))
