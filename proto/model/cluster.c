@@ -107,7 +107,8 @@ cluster_steps(const struct phase *phase, size_t nodes)
 uint64_t
 recovery_places(const struct phase *phase)
 {
-	return phase->bytes / RECOVERY_RECORD;
+	/* Validated before; who did not must not divide by it. */
+	return LS_MAX(phase->bytes / RECOVERY_RECORD, (uint64_t)1);
 }
 
 bool

@@ -238,8 +238,9 @@ why_nothing_to_recover(const struct results *results, const struct phase_result 
 	for (size_t n = 0; n < results->nodes_count; n++) {
 		const struct node_loss *loss = results->nodes[n].loss;
 
-		/* The three steps follow each other: it was lost in the first of them, or in one before. */
-		if (loss == NULL || loss->repetition != phase->repetition || loss->phase + spec->step < phase->index)
+		/* The three steps follow each other: it was lost in this one or in one before it. */
+		if (loss == NULL || loss->repetition != phase->repetition || loss->phase > phase->index ||
+		    loss->phase + spec->step < phase->index)
 			continue;
 		lost++;
 		if (spec->step == RECOVERY_AGAIN && !loss->returned)

@@ -135,7 +135,9 @@ find_full_rate(const struct phase_result *phase, struct recovery *r)
 
 	if (r->lost == 0)
 		return "no node was lost";
-	if (r->loss_ns == LS_UNKNOWN_I64 || r->loss_ns < BEFORE_NS)
+	if (r->loss_ns == LS_UNKNOWN_I64)
+		return "it is not known when in the phase the loss was";
+	if (r->loss_ns < BEFORE_NS)
 		return "the loss came before a second was over: there is no rate to compare with";
 	look_at_survivors(phase, r->loss_ns, &clear_ns, &end_ns);
 	if (end_ns == INT64_MAX || end_ns < r->loss_ns)

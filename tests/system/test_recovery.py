@@ -134,6 +134,29 @@ def test_what_goes_missing_before_it_returns_is_found(three):
     assert [p["promise"]["outcome"] for p in results["phases"]][1:] == ["held", "violated"]
 
 
+def test_what_was_fsynced_is_known_after_cut_connections_and_a_restart(three):
+    """While the coordinator is gone nodes go on; what they fsynced meanwhile is told with the next connection, and kept."""
+    cluster, volumes, backing = three
+    run = cluster.start_run(job(time="20s", bytes="64MiB", return_time="1s"))
+    wait_written(backing, 2)
+    cluster.daemon.kill()
+    cluster.daemon.wait(10)
+    before = volumes[1].calls()["fsync"]
+    wait_for("more fsyncs", lambda: volumes[1].calls()["fsync"] > before + 30)
+    cluster.start_daemon()
+    cluster.wait_nodes(cluster.names)
+    # One fsync was of the file itself, before the start; each other one is of two records.
+    wanted = 2 * (before + 30 - 1)
+    wait_for("what was fsynced is in the store", lambda: cluster.export()["nodes"][1].get("fsynced", 0) >= wanted)
+    kill_node(cluster, "node2")
+    run.communicate(timeout=90)
+    results = cluster.export()
+    lost = next(n for n in results["phases"][0]["recovery"]["nodes"] if n["node"] == "node2")
+    assert lost["lost"] and lost["fsynced"] >= wanted
+    assert results["phases"][0]["recovery"]["why_not"] == "it is not known when in the phase the loss was"
+    assert [p["promise"]["outcome"] for p in results["phases"]] == ["prepared", "held", "untested"]
+
+
 def test_a_stall_is_found_with_its_length(three):
     cluster, volumes, backing = three
 
