@@ -149,7 +149,7 @@ def idle_lets_go(c):
 
 def metadata_shared(c):
     """All create, stat and remove in one directory."""
-    _, document = c.run("metadata-shared", "metadata-shared", "--set", "phases.files=20", timeout=1500)
+    _, document = c.run("metadata-shared", "metadata-shared", "--set", "workers=2", "--set", "phases.files=10", timeout=1500)
     phases_of_all(document)
     c.nothing_left()
 
