@@ -8,10 +8,15 @@
 #include "common/base/log.h"
 #include "common/base/mem.h"
 
+/* Between two tries of what could not be removed: its volume may be mounted meanwhile, or be writable again. */
+#define AGAIN_NS (10 * NS_PER_S)
+
 struct waiting {
 	struct waiting *next;
 	char *run;
-	bool held; /* a runner of it hangs */
+	bool held;  /* a runner of it hangs */
+	bool later; /* something was left */
+	bool told;  /* that was logged */
 };
 
 struct sweep {
@@ -20,9 +25,10 @@ struct sweep {
 	struct assignments *assignments;
 	struct hung *hung;
 	struct waiting *queue;
-	struct waiting *present; /* the one that the cleaner is for */
-	struct cleaner *cleaner; /* NULL: idle */
-	struct loop_timer *next; /* begins the next outside of any callback */
+	struct waiting *present;  /* the one that the cleaner is for */
+	struct cleaner *cleaner;  /* NULL: idle */
+	struct loop_timer *next;  /* begins the next outside of any callback */
+	struct loop_timer *again; /* ends "later" */
 };
 
 static struct waiting *
@@ -56,6 +62,31 @@ on_hung_gone(const char *run, void *arg)
 }
 
 static void
+on_again(void *arg)
+{
+	struct sweep *sweep = arg;
+
+	for (struct waiting *w = sweep->queue; w; w = w->next)
+		w->later = false;
+	loop_timer_set(sweep->next, 0);
+}
+
+/* The present one keeps its place and its assignment: at a boot the agent can be there before the volume is. */
+static void
+put_off(struct sweep *sweep, const char *why)
+{
+	struct waiting *w = sweep->present;
+
+	if (!w->told)
+		ls_log(LS_LOG_WARN, "files of an earlier run are left; tried again every 10 s", "run=%s why=\"%s\"",
+		    w->run, why);
+	w->told = w->later = true;
+	sweep->present = NULL;
+	loop_timer_set(sweep->again, AGAIN_NS);
+	loop_timer_set(sweep->next, 0);
+}
+
+static void
 on_cleaned(char *const *left, size_t left_count, const char *failure, void *arg)
 {
 	struct sweep *sweep = arg;
@@ -70,14 +101,12 @@ on_cleaned(char *const *left, size_t left_count, const char *failure, void *arg)
 		loop_timer_set(sweep->next, 0);
 		return;
 	}
-	if (failure) {
-		ls_log(LS_LOG_WARN, "files of an earlier run are left; tried again at the agent's next start",
-		    "run=%s error=\"%s\"", run, failure);
-	} else {
-		ls_log(left_count > 0 ? LS_LOG_WARN : LS_LOG_INFO, "cleaned up after an earlier run",
-		    "run=%s left=%zu first_left=%s", run, left_count, left_count > 0 ? left[0] : "-");
-		assignments_remove(sweep->assignments, run);
+	if (failure || left_count > 0) {
+		put_off(sweep, failure ? failure : left[0]);
+		return;
 	}
+	ls_log(LS_LOG_INFO, "cleaned up after an earlier run", "run=%s", run);
+	assignments_remove(sweep->assignments, run);
 	drop_present(sweep);
 }
 
@@ -106,7 +135,7 @@ on_next(void *arg)
 	if (sweep->present)
 		return;
 	sweep->present = sweep->queue;
-	while (sweep->present && sweep->present->held)
+	while (sweep->present && (sweep->present->held || sweep->present->later))
 		sweep->present = sweep->present->next;
 	if (!sweep->present || !start_present(sweep, &err))
 		return;
@@ -121,6 +150,7 @@ sweep_new(struct loop *loop, const struct agent_config *config, struct assignmen
 	struct sweep *sweep = ls_calloc(1, sizeof(*sweep));
 	*sweep = (struct sweep){ .loop = loop, .config = config, .assignments = assignments, .hung = hung };
 	sweep->next = loop_timer_new(loop, on_next, sweep);
+	sweep->again = loop_timer_new(loop, on_again, sweep);
 	return sweep;
 }
 
@@ -130,6 +160,7 @@ sweep_free(struct sweep *sweep)
 	if (!sweep)
 		return;
 	loop_timer_free(sweep->next);
+	loop_timer_free(sweep->again);
 	cleaner_free(sweep->cleaner);
 	while (sweep->queue) {
 		struct waiting *first = sweep->queue;

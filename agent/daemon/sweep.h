@@ -21,7 +21,7 @@ void sweep_free(struct sweep *sweep); /* NULL-safe */
 /* All runs whose assignment is on the disk: at the agent's start. */
 void sweep_add_all(struct sweep *sweep);
 
-/* One more. Its assignment goes from the disk when the cleaner has done what it can. */
+/* One more. Its assignment goes from the disk when nothing is left; until then it is tried again and again. */
 void sweep_add(struct sweep *sweep, const char *run);
 
 /* The same once that runner, which is taken over and killed, is gone; stall: where it hangs, or NULL (hung_take). */

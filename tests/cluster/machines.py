@@ -11,6 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LAB = os.path.join(HERE, "lab")
 HOME = os.environ.get("LAB_HOME", "/var/tmp/lockstep-lab")
 NAMESPACE = os.environ.get("LAB_NS", "labnet")
+os.environ.setdefault("LAB_BOOT_TIMEOUT", "1800")  # half seconds: a busy host boots them slowly
 NODES = ("node1", "node2", "node3")
 ADDRESS = "10.99.0.1"  # the host's, inside the lab's network namespace
 VOLUME = "/mnt/shared"

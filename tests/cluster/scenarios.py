@@ -238,8 +238,8 @@ FENCED_S = 60
 
 
 def power_cut(c):
-    """node3's power is cut while all write. The others stand still until o2cb has given it up, then all is there that was fsynced, and again
-    when it is back. The run goes on."""
+    """node3's power is cut while all write. The others go on in their own files, stand still when o2cb gives it up and they take over its
+    journal, and find all that was fsynced; once more when it is back."""
 
     def cut():
         running_for(c, 20)
@@ -262,7 +262,7 @@ def power_cut(c):
     need(nodes["node3"]["fsynced"] > 0, "node3 had fsynced nothing")
     for name in ("node1", "node2"):
         stall = nodes[name]["stall_ns"] / 1e9
-        need(FENCED_S / 2 < stall < FENCED_S + 110, f"{name} stood still for {stall:.0f} s, where o2cb waits for {FENCED_S}")
+        need(stall < FENCED_S + 110, f"{name} stood still for {stall:.0f} s, where o2cb waits for {FENCED_S}")
     need(recovery["full_rate_after_ns"] is not None or recovery["why_not"], "no time until full rate, and no reason")
     for phase in (looked, again):
         promise = phase["promise"]

@@ -55,6 +55,15 @@ def endless(**fields):
     return {"kind": "rewrite", "file_size": 256 * 1024, "record_size": 4096, "time": 60 * S, **fields}
 
 
+def is_gone(pid):
+    """It has ended, whether or not somebody has waited for it."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
 def finish(peer, run="r1"):
     peer.send("finish", run=run)
     return peer.expect("finished")
@@ -388,8 +397,7 @@ def test_restarted_agent_cleans_up_and_tells_that_it_knows_nothing(agent):
     runner = agent.runners()[0]
     agent.process.kill()
     agent.process.wait()
-    wait_until("the runner is gone", lambda: not os.path.exists(f"/proc/{runner}") or
-               open(f"/proc/{runner}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()[0] == "Z")
+    wait_until("the runner is gone", lambda: is_gone(runner))
     agent.start()
     peer = agent.connect()
     peer.send("arm", epoch=epoch(), spec=endless(), node_workers=[2])
@@ -397,6 +405,30 @@ def test_restarted_agent_cleans_up_and_tells_that_it_knows_nothing(agent):
     wait_until("the run's files are gone", lambda: agent.volume_files() == [])
     wait_until("the assignment is gone", lambda: os.listdir(agent.path("spool", "runs")) == [])
     finish(peer)
+
+
+def test_what_an_agent_finds_before_its_volume_is_there_is_removed_later(agent):
+    """After a power cut the agent starts at boot; the cluster's volume is mounted when its node was let in again."""
+    agent.start()
+    peer = agent.connect()
+    prepare(agent, peer)
+    runner = agent.runners()[0]
+    agent.process.kill()
+    agent.process.wait()
+    wait_until("the runner is gone", lambda: is_gone(runner))
+    away = agent.volume + ".away"
+    left = os.path.join(agent.volume, ".lockstep-r1")
+    os.makedirs(os.path.join(left, "n0"), exist_ok=True)
+    with open(os.path.join(left, "marker." + agent.name), "w", encoding="ascii"):
+        pass
+    os.rename(agent.volume, away)
+    agent.start()
+    agent.connect()
+    wait_until("it was tried", lambda: "are left; tried again" in agent.log())
+    assert os.listdir(agent.path("spool", "runs")) == ["r1.json"]
+    os.rename(away, agent.volume)
+    wait_until("the run's files are gone", lambda: agent.volume_files() == [], 60)
+    wait_until("the assignment is gone", lambda: os.listdir(agent.path("spool", "runs")) == [])
 
 
 def test_orphan_stops_its_load_and_cleans_up(agent):
