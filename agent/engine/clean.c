@@ -14,8 +14,9 @@
 #include "agent/engine/path.h"
 #include "common/base/mem.h"
 
-#define LEFT_MAX 64 /* paths that are named; more would only be noise */
-#define LEVELS   3  /* n<node>/b.<worker>/00000/, n<node>/tool/Bonnie.<pid>/00000/ */
+#define LEFT_MAX    64 /* paths that are named; more would only be noise */
+#define STALE_TRIES 3
+#define LEVELS      3 /* n<node>/b.<worker>/00000/, n<node>/tool/Bonnie.<pid>/00000/ */
 
 struct leftovers {
 	char ***list;
@@ -108,10 +109,40 @@ remove_sub(int dir_fd, const char *above, const char *name, unsigned levels, con
 	return unlinkat(dir_fd, name, AT_REMOVEDIR) == 0;
 }
 
+/*
+ * Other nodes may remove the same directory at the same moment. What this one still believed to be there is then stale (ESTALE, on file
+ * systems of several machines), and the next look finds that it is gone.
+ */
+static int
+open_top(int run_dir_fd, const char *name)
+{
+	int fd = -1;
+
+	for (int i = 0; i < STALE_TRIES; i++) {
+		fd = path_open(run_dir_fd, name, O_RDONLY | O_DIRECTORY, 0);
+		if (fd >= 0 || errno != ESTALE)
+			break;
+	}
+	return fd;
+}
+
+static int
+remove_empty(int run_dir_fd, const char *name)
+{
+	int rc = -1;
+
+	for (int i = 0; i < STALE_TRIES; i++) {
+		rc = unlinkat(run_dir_fd, name, AT_REMOVEDIR);
+		if (rc == 0 || errno != ESTALE)
+			break;
+	}
+	return rc;
+}
+
 static void
 remove_top(int run_dir_fd, const char *name, const struct leftovers *left)
 {
-	int fd = path_open(run_dir_fd, name, O_RDONLY | O_DIRECTORY, 0);
+	int fd = open_top(run_dir_fd, name);
 
 	if (fd < 0) {
 		if (errno != ENOENT)
@@ -119,7 +150,7 @@ remove_top(int run_dir_fd, const char *name, const struct leftovers *left)
 		return;
 	}
 	empty_dir(fd, name, LEVELS, left);
-	if (unlinkat(run_dir_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+	if (remove_empty(run_dir_fd, name) < 0 && errno != ENOENT)
 		add_left(left, name, NULL, errno);
 }
 

@@ -153,6 +153,16 @@ barrier_lead_ns(const struct barrier *b)
 }
 
 int64_t
+barrier_late_limit_ns(uint64_t attempt)
+{
+	int64_t limit = BARRIER_LATE_NS;
+
+	for (uint64_t i = BARRIER_LATE_AGAIN; i <= attempt && i < BARRIER_ATTEMPTS_MAX; i++)
+		limit *= BARRIER_LEAD_GROWTH;
+	return limit;
+}
+
+int64_t
 barrier_margin_ns(const struct barrier *b)
 {
 	return LS_MAX(b->worst_rtt_ns, BARRIER_MARGIN_FLOOR_NS) + many(b) * BARRIER_NODE_MARGIN_NS;

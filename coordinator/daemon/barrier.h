@@ -14,6 +14,8 @@
 #define BARRIER_LEAD_FLOOR_NS   (3 * NS_PER_MS)
 #define BARRIER_LEAD_CALM_NS    (1500 * NS_PER_US) /* instead, where so many phases ... */
 #define BARRIER_CALM            8                  /* ... in a row began without anybody being late */
+#define BARRIER_LATE_NS         (20 * NS_PER_MS)   /* a node that wakes later than this misses the start ... */
+#define BARRIER_LATE_AGAIN      3                  /* ... but where so many attempts of a phase are void */
 #define BARRIER_MARGIN_FLOOR_NS (200 * NS_PER_US)
 #define BARRIER_LEAD_MAX_NS     (5 * NS_PER_S)
 #define BARRIER_LEAD_GROWTH                                                                                            \
@@ -85,6 +87,13 @@ bool barrier_ready(const struct barrier *b);
  * have just seen, 3 ms (half of it after 8 phases without trouble), and what many nodes cost; four times that for each timeout.
  */
 int64_t barrier_lead_ns(const struct barrier *b);
+
+/*
+ * How late a node may wake and still start, in that attempt (from 0) of a phase. On a machine that is too busy for three attempts in a row the
+ * fourth and the fifth allow four times as much each: when a node really began is measured and stands in the start skew, with a warning where
+ * it counts, which says more than a run that never begins.
+ */
+int64_t barrier_late_limit_ns(uint64_t attempt);
 
 /* How long before T commit must have left at the latest: a worst round trip, 200 us at least, and what many nodes cost. */
 int64_t barrier_margin_ns(const struct barrier *b);

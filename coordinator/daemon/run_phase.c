@@ -336,8 +336,7 @@ send_go(struct run *run, size_t i)
 	msg_body_init(MSG_GO, &go);
 	msg_body_fini(MSG_GO, &go);
 	go.epoch = run_epoch(run);
-	if (is_external(run))
-		go.late_limit_ns = TOOL_LATE_NS;
+	go.late_limit_ns = is_external(run) ? TOOL_LATE_NS : barrier_late_limit_ns(run->attempt);
 	go.start_ns = clockfit_to_remote(&e, run->barrier.start).ns;
 	run_send(run, i, MSG_GO, &go);
 }

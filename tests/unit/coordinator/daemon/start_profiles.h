@@ -95,7 +95,7 @@ static const struct profile profiles[] = {
 	    .suspend = { 1 * S, 8 * S },
 	    .around_start = true,
 	    .may_fail = true },
-	{ .name = "workers that wake late", .up = QUIET, .down = QUIET, .wake = { 0, 25 * MS }, .may_fail = true },
+	{ .name = "workers that wake late", .up = QUIET, .down = QUIET, .wake = { 0, 40 * MS } },
 };
 
 #endif

@@ -51,6 +51,17 @@ test_lead_and_margin(void **state)
 }
 
 static void
+test_who_wakes_late_may_start_in_the_last_attempts(void **state)
+{
+	static const int64_t limits_ms[] = { 20, 20, 20, 80, 320, 320 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(limits_ms); i++)
+		assert_int_equal(barrier_late_limit_ns(i), limits_ms[i] * MS);
+	assert_int_equal(barrier_late_limit_ns(UINT64_MAX - 1), 320 * MS);
+}
+
+static void
 test_bursts_take_turns(void **state)
 {
 	struct barrier b;
@@ -223,6 +234,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lead_and_margin),
+		cmocka_unit_test(test_who_wakes_late_may_start_in_the_last_attempts),
 		cmocka_unit_test(test_bursts_take_turns),
 		cmocka_unit_test(test_bursts_are_shorter_when_there_are_many),
 		cmocka_unit_test(test_ready_when_all_are_armed_and_measured),

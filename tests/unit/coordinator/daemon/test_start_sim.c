@@ -26,8 +26,7 @@
 
 #define NODES  4
 #define PHASES 3
-#define EVENTS 512       /* under way at a time */
-#define LATE   (20 * MS) /* the default of go's late_limit_ns */
+#define EVENTS 512 /* under way at a time */
 #define NEVER  INT64_MIN
 
 /* --- clocks and nodes --------------------------------------------------------------------------------------------------------- */
@@ -48,6 +47,7 @@ struct node {
 
 	uint64_t attempt; /* of the arm that it knows */
 	int64_t start;    /* on its own clock; NEVER: no go */
+	int64_t late_limit;
 	bool committed, started, missed;
 	int64_t began_at, began_mono; /* first operation: in truth, and by its own clock */
 };
@@ -77,6 +77,7 @@ struct event {
 	size_t node;
 	uint64_t attempt;
 	int64_t value; /* go: the instant; sleeps: for how long */
+	int64_t late_limit;
 	struct msg_ping ping;
 	struct msg_pong pong;
 };
@@ -274,6 +275,7 @@ go(struct sim *s)
 		    (struct event){ .kind = TO_NODE_GO,
 			.node = i,
 			.attempt = s->attempt,
+			.late_limit = barrier_late_limit_ns(s->attempts_of_phase),
 			.value = clockfit_to_remote(&e, b->start).ns });
 	}
 	plan(s, b->start.ns - barrier_margin_ns(b), (struct event){ .kind = TOO_LATE, .attempt = s->attempt });
@@ -490,6 +492,7 @@ on_go(struct sim *s, const struct event *e)
 		return;
 	}
 	n->start = e->value;
+	n->late_limit = e->late_limit;
 	to_coord(s, s->now, (struct event){ .kind = TO_COORD_SET, .node = e->node, .attempt = e->attempt });
 	plan(s, when(s, e->node, n->start),
 	    (struct event){ .kind = NODE_WAKES, .node = e->node, .attempt = e->attempt });
@@ -515,7 +518,7 @@ on_wake(struct sim *s, const struct event *e)
 		plan(s, s->now + late, again);
 		return;
 	}
-	if (!n->committed || n->mono - n->start > LATE) {
+	if (!n->committed || n->mono - n->start > n->late_limit) {
 		n->missed = true;
 		to_coord(s, s->now, (struct event){ .kind = TO_COORD_MISSED, .node = e->node, .attempt = e->attempt });
 		return;
