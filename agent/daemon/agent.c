@@ -233,6 +233,7 @@ port_gone(struct run *run, void *arg)
 	struct agent *agent = arg;
 
 	agent->run = NULL;
+	heartbeat_end(agent->heartbeat);
 	loop_defer(agent->loop, free_run, run);
 	if (agent->quitting)
 		loop_timer_set(agent->quit_poll, 0);
@@ -265,6 +266,15 @@ on_limits(void *arg)
 		return;
 	}
 	loop_timer_set(agent->limits, LIMITS_LOOK_NS);
+}
+
+static void
+on_old_heartbeat(const char *why, void *arg)
+{
+	struct agent *agent = arg;
+
+	if (agent->run != NULL)
+		run_stop(agent->run, why);
 }
 
 enum ls_rc
@@ -300,6 +310,7 @@ agent_begin_run(struct agent *agent, struct msg *assign, struct ls_err *err)
 		return rc;
 	ls_log(LS_LOG_INFO, "run begins on this node", "run=%s", run_id(agent->run));
 	agent->run_began = ls_mono_now();
+	heartbeat_begin(agent->heartbeat);
 	loop_timer_set(agent->limits, LIMITS_LOOK_NS);
 	return LS_OK;
 }
@@ -478,6 +489,7 @@ agent_new(const struct agent_config *config, struct agent **out, struct ls_err *
 	agent->on_hup = loop_signal_new(agent->loop, SIGHUP, on_reload, agent);
 	agent->on_usr1 = loop_signal_new(agent->loop, SIGUSR1, on_stop, agent);
 	agent->svc = svc_new(agent->loop);
+	agent->heartbeat = heartbeat_new(agent->loop, config, on_old_heartbeat, agent);
 	agent->hung = hung_new(agent->loop, on_hung_changed, agent);
 	agent->sweep = sweep_new(agent->loop, config, agent->assignments, agent->hung);
 	agent->renewal =
@@ -507,6 +519,7 @@ agent_free(struct agent *agent)
 	if (!agent)
 		return;
 	run_free(agent->run);
+	heartbeat_free(agent->heartbeat);
 	session_free(agent->session);
 	agent->session = NULL;
 	sweep_free(agent->sweep);

@@ -6,6 +6,7 @@
 
 #include "agent/daemon/agent.h"
 #include "agent/daemon/assignments.h"
+#include "agent/daemon/heartbeat.h"
 #include "agent/daemon/hung.h"
 #include "agent/daemon/renewal.h"
 #include "agent/daemon/run.h"
@@ -39,8 +40,9 @@ struct agent {
 	struct session *session;
 	struct run *run; /* NULL: idle */
 	struct ls_mono run_began;
-	struct loop_timer *limits; /* while a run goes on */
-	size_t held;               /* messages that wait until results before them are on the disk */
+	struct heartbeat *heartbeat; /* NULL: not watched */
+	struct loop_timer *limits;   /* while a run goes on */
+	size_t held;                 /* messages that wait until results before them are on the disk */
 
 	bool quitting;
 	struct loop_timer *quit_limit, *quit_poll;

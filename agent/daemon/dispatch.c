@@ -22,6 +22,7 @@ on_ping(struct agent *agent, struct msg *msg, struct ls_mono received, struct ls
 	struct msg_pong pong = { .seq = ping->seq, .t0 = ping->t0, .t1 = received.ns, .t2 = ls_mono_now().ns };
 
 	(void)err;
+	heartbeat_now(agent->heartbeat, &pong.heartbeat_age_ns, &pong.heartbeat_dead_ns);
 	agent_send(agent, MSG_PONG, &pong);
 	return LS_OK;
 }

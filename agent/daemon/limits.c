@@ -77,6 +77,54 @@ quiet_at(const struct agent_config *config, unsigned minute)
 }
 
 enum ls_rc
+limits_caches(const struct agent_config *config, enum phase_caches how, struct ls_err *err)
+{
+	bool allowed = true;
+	const char *key = "";
+
+	switch (how) {
+	case CACHES_NONE:
+	case CACHES_AS_JOB:
+		break;
+	case CACHES_FADVISE:
+		allowed = config->allow_fadvise;
+		key = "allow_fadvise";
+		break;
+	case CACHES_DROP:
+		allowed = config->allow_drop_caches;
+		key = "allow_drop_caches";
+		break;
+	case CACHES_REMOUNT:
+		allowed = config->allow_remount;
+		key = "allow_remount";
+		break;
+	}
+	if (allowed)
+		return LS_OK;
+	return ls_err_set(err, LS_E_REFUSED, "caches %s: this node does not allow it (key \"%s\" in its agent.conf)",
+	    phase_caches_names[how], key);
+}
+
+static enum ls_rc
+check_caches(const struct agent_config *config, const struct msg_assign *assign, struct ls_err *err)
+{
+	enum ls_rc rc = LS_OK;
+
+	if (assign->need_fadvise)
+		rc = limits_caches(config, CACHES_FADVISE, err);
+	if (rc == LS_OK && assign->need_drop)
+		rc = limits_caches(config, CACHES_DROP, err);
+	if (rc == LS_OK && assign->need_remount)
+		rc = limits_caches(config, CACHES_REMOUNT, err);
+	if (rc == LS_OK && assign->job.abort_if != NULL && assign->job.abort_if->heartbeat_age > 0 &&
+	    !config->watch_heartbeat)
+		rc = ls_err_set(err, LS_E_REFUSED,
+		    "abort_if heartbeat_age: nobody watches the heartbeat on this node (key \"watch_heartbeat\" in its "
+		    "agent.conf)");
+	return rc;
+}
+
+enum ls_rc
 limits_check(const struct agent_config *config, const struct msg_assign *assign, unsigned minute, struct ls_err *err)
 {
 	const char *quiet = quiet_at(config, minute % DAY_MINUTES);
@@ -98,7 +146,7 @@ limits_check(const struct agent_config *config, const struct msg_assign *assign,
 		return ls_err_set(err, LS_E_REFUSED,
 		    "the run has %llu workers on this node, which allows %llu (max_workers of agent.conf)",
 		    (unsigned long long)assign->max_workers, (unsigned long long)config->max_workers);
-	return LS_OK;
+	return check_caches(config, assign, err);
 }
 
 enum ls_rc
@@ -147,4 +195,8 @@ limits_tell(const struct agent_config *config, struct node_limits *out)
 	out->max_workers = config->max_workers;
 	out->max_bandwidth = config->max_bandwidth;
 	out->max_run_time = config->max_run_time;
+	out->allow_fadvise = config->allow_fadvise;
+	out->allow_drop_caches = config->allow_drop_caches;
+	out->allow_remount = config->allow_remount;
+	out->watch_heartbeat = config->watch_heartbeat;
 }

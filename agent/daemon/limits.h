@@ -36,4 +36,7 @@ enum ls_rc limits_hold(
 /* The limits as facts tell them; out is initialised, field_struct_fini(&node_limits_desc, out) ends it. */
 void limits_tell(const struct agent_config *config, struct node_limits *out);
 
+/* May caches be emptied that way? Errors: LS_E_REFUSED, the sentence names the key. Pure. */
+enum ls_rc limits_caches(const struct agent_config *config, enum phase_caches how, struct ls_err *err) LS_MUST_CHECK;
+
 #endif

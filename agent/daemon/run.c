@@ -94,6 +94,7 @@ static const struct message_event runner_events_by_type[] = {
 	{ MSG_PREPARED, NE_PREPARED, false },
 	{ MSG_REFUSED, NE_REFUSED, false },
 	{ MSG_VOLUME_VERIFIED, NE_VERIFIED, false },
+	{ MSG_UNCACHE, NE_UNCACHE, true },
 	{ MSG_ARMED, NE_ARMED, true },
 	{ MSG_FAILED, NE_FAILED, true },
 	{ MSG_SET, NE_SET, true },
@@ -147,6 +148,8 @@ on_runner_message(const struct msg *msg, void *arg)
 		phase_tool_output(run, msg->body);
 		return;
 	}
+	if (msg->type == MSG_PREPARED && run->state == NR_STARTING && !run_check_mount(run, msg->body))
+		return;
 	if (!row || (!is_stale(run, row, msg) && !run_raise(run, row->event, msg->body)))
 		ls_log(LS_LOG_WARN, "the runner said something out of turn", "run=%s type=%s state=%s", run_id(run),
 		    msg_info(msg->type)->name, node_run_fsm.state_names[run->state]);
@@ -304,15 +307,32 @@ on_assignment_written(const struct ls_err *err, void *arg)
 	if (run->state != NR_STARTING)
 		return;
 	if (err) {
-		struct msg_refused refused = { .run = run->assign->run };
-		field_struct_init(&io_error_desc, &refused.error);
-		free(refused.error.text);
-		refused.error.text =
+		char *why =
 		    ls_asprintf("the agent's spool, where it notes what must be cleaned up, fails: %s", err->text);
-		run_raise(run, NE_REFUSED, &refused);
-		field_struct_fini(&io_error_desc, &refused.error);
+
+		run_refuse(run, why);
+		free(why);
 		return;
 	}
+	run_ask_helper(run);
+}
+
+void
+run_refuse(struct run *run, const char *why)
+{
+	struct msg_refused refused = { .run = run->assign->run };
+
+	field_struct_init(&io_error_desc, &refused.error);
+	refused.error.step = ls_strdup("preflight");
+	free(refused.error.text);
+	refused.error.text = ls_strdup(why);
+	run_raise(run, NE_REFUSED, &refused);
+	field_struct_fini(&io_error_desc, &refused.error);
+}
+
+void
+run_send_assign(struct run *run)
+{
 	struct msg_assign assign = *run->assign; /* shallow: only encoded */
 	assign.spin_ns = run->env.spin_ns;
 	assign.clean_only = false;
@@ -394,6 +414,10 @@ run_free(struct run *run)
 	if (run->state != NR_GONE)
 		runner_kill(run->runner);
 	runner_free(run->runner);
+	helper_free(run->helper);
+	free(run->helper_status);
+	free(run->mount_point);
+	field_struct_fini(&epoch_desc, &run->uncache_epoch);
 	cleaner_free(run->cleaner);
 	sampler_free(run->sampler);
 	stalls_free(run->stalls);

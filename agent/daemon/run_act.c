@@ -124,6 +124,10 @@ act_arm(struct run *run, const void *body)
 		refuse_arm(run, err.text);
 		return;
 	}
+	if (limits_caches(run->env.config, (enum phase_caches)arm->spec.caches, &err)) {
+		refuse_arm(run, err.text);
+		return;
+	}
 	struct msg_arm held = *arm; /* its lists and texts are the message's */
 	if (limits_hold(run->env.config, &held.spec, mine, &err)) {
 		refuse_arm(run, err.text);
@@ -164,6 +168,18 @@ act_arm_impossible(struct run *run, const void *body)
 
 	set_epoch(run, arm);
 	tell_failed(run, "arm", why_not(run));
+}
+
+static void
+act_uncache(struct run *run, const void *body)
+{
+	run_uncache(run, body, true);
+}
+
+static void
+act_uncache_not(struct run *run, const void *body)
+{
+	run_uncache(run, body, false);
 }
 
 static void
@@ -330,12 +346,15 @@ act_finish(struct run *run, const void *body)
 static void
 tell_finished(struct run *run, const struct msg_finished *finished)
 {
-	struct msg_finished none = { .run = run->assign->run };
+	struct msg_finished told = { 0 };
 
 	ls_log(LS_LOG_INFO, "the run is over on this node", "run=%s left=%zu", run_id(run),
 	    finished ? finished->left_count : 0);
+	if (finished)
+		told = *finished;
+	told.run = run->assign->run; /* a runner that was not told its assignment yet does not know it */
 	if (run->finish_asked)
-		run_tell(run, MSG_FINISHED, finished ? finished : &none);
+		run_tell(run, MSG_FINISHED, &told);
 }
 
 static void
@@ -385,6 +404,11 @@ act_clean(struct run *run, const void *body)
 		run->keep_files = finish->keep_files;
 	if (run->keep_files) {
 		run_raise(run, NE_FINISHED, NULL);
+		return;
+	}
+	/* Without the volume the run's directory would seem to be gone. */
+	if (run->remounting) {
+		run->clean_later = true;
 		return;
 	}
 	if (cleaner_start(run->env.loop, run->env.config, run->assign, on_cleaned, run, &run->cleaner, &err)) {
@@ -546,6 +570,8 @@ static const action_fn actions[NA_ACTION_COUNT] = {
 	[NA_ARM] = act_arm,
 	[NA_ARM_LATER] = act_arm_later,
 	[NA_ARM_IMPOSSIBLE] = act_arm_impossible,
+	[NA_UNCACHE] = act_uncache,
+	[NA_UNCACHE_NOT] = act_uncache_not,
 	[NA_TELL_ARMED] = act_tell_armed,
 	[NA_TELL_FAILED] = act_tell_failed,
 	[NA_DIED] = act_died,

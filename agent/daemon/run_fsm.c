@@ -46,6 +46,7 @@ static const struct fsm_edge edges[] = { /* from, event, to, action */
 	{ NR_VERIFYING, NE_DIED,      NR_DEAD,      NA_VERIFY_DEAD },
 
 	/* Up to the barrier. */
+	{ NR_ARMING,    NE_UNCACHE,   NR_ARMING,    NA_UNCACHE },
 	{ NR_ARMING,    NE_ARMED,     NR_ARMED,     NA_TELL_ARMED },
 	{ NR_ARMING,    NE_FAILED,    NR_READY,     NA_TELL_FAILED },
 	{ NR_ARMING,    NE_ARM_AGAIN, NR_ARMING,    NA_NONE },
@@ -110,6 +111,7 @@ static const struct fsm_edge edges[] = { /* from, event, to, action */
 
 	/* The attempt does not count: whatever the runner was about to say does not either. */
 	{ NR_VOIDING,   NE_VOIDED,    NR_READY,     NA_TELL_VOIDED },
+	{ NR_VOIDING,   NE_UNCACHE,   NR_VOIDING,   NA_UNCACHE_NOT },
 	{ NR_VOIDING,   NE_ARMED,     NR_VOIDING,   NA_NONE },
 	{ NR_VOIDING,   NE_FAILED,    NR_VOIDING,   NA_NONE },
 	{ NR_VOIDING,   NE_SET,       NR_VOIDING,   NA_NONE },
@@ -131,6 +133,7 @@ static const struct fsm_edge edges[] = { /* from, event, to, action */
 	{ NR_STOPPING,  NE_PREPARED,  NR_STOPPING,  NA_NONE },
 	{ NR_STOPPING,  NE_REFUSED,   NR_STOPPING,  NA_NONE },
 	{ NR_STOPPING,  NE_VERIFIED,  NR_STOPPING,  NA_NONE },
+	{ NR_STOPPING,  NE_UNCACHE,   NR_STOPPING,  NA_UNCACHE_NOT },
 	{ NR_STOPPING,  NE_ARMED,     NR_STOPPING,  NA_NONE },
 	{ NR_STOPPING,  NE_FAILED,    NR_STOPPING,  NA_NONE },
 	{ NR_STOPPING,  NE_SET,       NR_STOPPING,  NA_NONE },
@@ -154,6 +157,7 @@ static const struct fsm_edge edges[] = { /* from, event, to, action */
 	{ NR_KILLING,   NE_DIED,      NR_DEAD,      NA_STOPPED_DEAD },
 	{ NR_KILLING,   NE_DEADLINE,  NR_DEAD,      NA_GIVE_UP },
 	{ NR_KILLING,   NE_DONE,      NR_KILLING,   NA_RESULT },
+	{ NR_KILLING,   NE_UNCACHE,   NR_KILLING,   NA_UNCACHE_NOT },
 	{ NR_KILLING,   NE_ABORTED,   NR_KILLING,   NA_NONE },
 	{ NR_KILLING,   NE_VOIDED,    NR_KILLING,   NA_TELL_VOIDED },
 	{ NR_KILLING,   NE_ARM,       NR_KILLING,   NA_ARM_IMPOSSIBLE },
@@ -207,6 +211,7 @@ static const struct fsm_edge edges[] = { /* from, event, to, action */
 	{ NR_FINISHING, NE_VERIFIED,  NR_FINISHING, NA_NONE },
 	{ NR_FINISHING, NE_ARMED,     NR_FINISHING, NA_NONE },
 	{ NR_FINISHING, NE_FAILED,    NR_FINISHING, NA_NONE },
+	{ NR_FINISHING, NE_UNCACHE,   NR_FINISHING, NA_UNCACHE_NOT },
 	{ NR_FINISHING, NE_SET,       NR_FINISHING, NA_NONE },
 	{ NR_FINISHING, NE_MISSED,    NR_FINISHING, NA_NONE },
 	{ NR_FINISHING, NE_VOIDED,    NR_FINISHING, NA_NONE },

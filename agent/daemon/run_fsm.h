@@ -32,6 +32,7 @@
 	X(PREPARED, "prepared")                                                                                        \
 	X(REFUSED, "refused")                                                                                          \
 	X(VERIFIED, "volume-verified")                                                                                 \
+	X(UNCACHE, "uncache")                                                                                          \
 	X(ARMED, "armed")                                                                                              \
 	X(FAILED, "failed")                                                                                            \
 	X(SET, "set")                                                                                                  \
@@ -68,6 +69,8 @@
 	X(ARM)            /* hand on */                                                                                \
 	X(ARM_LATER)      /* void first, arm when that is done */                                                      \
 	X(ARM_IMPOSSIBLE) /* no runner, or stopped for good */                                                         \
+	X(UNCACHE)        /* ask the root helper */                                                                    \
+	X(UNCACHE_NOT)    /* answer that it is not wanted any more */                                                  \
 	X(TELL_ARMED)                                                                                                  \
 	X(TELL_FAILED)                                                                                                 \
 	X(DIED)        /* the node cannot start the phase */                                                           \

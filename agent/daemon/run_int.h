@@ -5,6 +5,7 @@
 #define LS_AGENT_DAEMON_RUN_INT_H
 
 #include "agent/daemon/cleaner.h"
+#include "agent/daemon/helper.h"
 #include "agent/daemon/run.h"
 #include "agent/daemon/run_fsm.h"
 #include "agent/daemon/runner_link.h"
@@ -36,6 +37,15 @@ struct run {
 
 	struct loop_timer *deadline, *tick, *orphan;
 	bool orphan_stopped;
+
+	/* The root helper, where the job wants something of it. */
+	struct helper *helper; /* NULL: nothing was asked */
+	char *helper_status;   /* what it allows, once asked */
+	char *mount_point;     /* of the volume, or NULL */
+	bool uncaching;        /* the runner waits for it; in the epoch below */
+	struct epoch uncache_epoch;
+	bool remounting;  /* the volume may not be mounted just now */
+	bool clean_later; /* files are to be removed once it is */
 
 	/* The present epoch. */
 	bool has_epoch;
@@ -84,6 +94,21 @@ bool run_raise(struct run *run, enum node_run_event event, const void *body);
 
 /* run_act.c: does what an edge says. */
 void run_act(struct run *run, enum node_run_action action, const void *body);
+
+/* run_helper.c: what the root helper must allow before the runner looks at the volume; then the runner is told, or the run refused. */
+void run_ask_helper(struct run *run);
+
+/* run.c: the runner's assignment. */
+void run_send_assign(struct run *run);
+
+/* Refuses the run, in state NR_STARTING. */
+void run_refuse(struct run *run, const char *why);
+
+/* May the volume be mounted anew? True where nobody wants it. Else the run is refused. */
+bool run_check_mount(struct run *run, const struct msg_prepared *prepared);
+
+/* The runner wants caches emptied (NULL: not any more, answer at once). */
+void run_uncache(struct run *run, const struct msg_uncache *asked, bool wanted);
 
 /* Sends a message to the coordinator and keeps it as the last state message. */
 void run_tell(struct run *run, enum msg_type type, const void *body);

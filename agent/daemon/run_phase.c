@@ -178,6 +178,9 @@ send_sample(struct run *run, struct ls_mono now)
 		run->sampled_bytes = sample.live.bytes;
 		run->sampled_ops = sample.live.ops;
 	}
+	uint64_t free_plus_one = atomic_load_explicit(&shm_map_control(run->map)->free_plus_one, memory_order_relaxed);
+	if (free_plus_one > 0)
+		sample.live.free_bytes = free_plus_one - 1;
 	sample.live.stalls_count =
 	    stalls_look(run->stalls, run->map, run->workers, runner_pid(run->runner), now, &sample.live.stalls);
 

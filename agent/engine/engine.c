@@ -252,6 +252,13 @@ engine_arm(
 }
 
 void
+engine_disarm(struct engine *e)
+{
+	if (!is_running(e))
+		order_and_wait(e, ORDER_DISARM, e->active);
+}
+
+void
 engine_go(struct engine *e, struct ls_mono start, int64_t late_limit_ns)
 {
 	uint64_t one = 1;
@@ -332,6 +339,12 @@ engine_stop(struct engine *e)
 	    !atomic_compare_exchange_weak_explicit(
 		&e->control->stop_epoch, &before, epoch, memory_order_relaxed, memory_order_relaxed))
 		continue;
+}
+
+bool
+engine_stopped(const struct engine *e, uint64_t epoch)
+{
+	return atomic_load_explicit(&e->control->stop_epoch, memory_order_acquire) >= epoch;
 }
 
 void

@@ -94,6 +94,9 @@ enum ls_rc engine_supports(enum phase_engine engine, struct ls_err *err) LS_MUST
 enum ls_rc engine_arm(struct engine *e, const struct engine_arm *arm, uint64_t *out_epoch, struct io_error *out_error,
     struct ls_err *err) LS_MUST_CHECK;
 
+/* Closes what arm has opened; the files stay as they are, and the next arm finds them. Blocks. Not between go and left. */
+void engine_disarm(struct engine *e);
+
 /* Tells the parked workers the instant. They start there if shm_control.commit_epoch has reached the epoch. */
 void engine_go(struct engine *e, struct ls_mono start, int64_t late_limit_ns);
 
@@ -126,6 +129,9 @@ const struct cluster_node *engine_cluster(const struct engine *e);
  * when they have. Any thread, also while another is in engine_arm.
  */
 void engine_stop(struct engine *e);
+
+/* Were the workers of that epoch asked to leave? Any thread. */
+bool engine_stopped(const struct engine *e, uint64_t epoch);
 
 /*
  * Cleaning up; needs no engine (clean-only runs), and none may have files open. Removes n<node_index>/ or shared/ in the

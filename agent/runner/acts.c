@@ -302,6 +302,8 @@ runner_act(struct runner *r, enum runner_action action)
 		[RUNNER_ACT_REFUSED] = act_refused,
 		[RUNNER_ACT_VERIFIED] = act_verified,
 		[RUNNER_ACT_ARM] = act_arm,
+		[RUNNER_ACT_EMPTY] = runner_empty,
+		[RUNNER_ACT_UNEMPTY] = runner_unempty,
 		[RUNNER_ACT_ARMED] = act_armed,
 		[RUNNER_ACT_FAILED] = act_failed,
 		[RUNNER_ACT_GO] = act_go,

@@ -126,10 +126,14 @@ runner_prepare(struct runner *r, struct ls_err *err)
 		return refuse(r, "preflight", rc);
 	}
 	rc = make_engine(r, assign, err);
+	if (rc == LS_OK && assign->job.abort_if != NULL && assign->job.abort_if->free_space > 0)
+		rc = spacewatch_new(rundir_fd(r->rundir), shm_map_control(r->map), &r->space, err);
 	if (rc != LS_OK) {
 		runner_clean(r);
 		return refuse(r, "prepare", rc);
 	}
+	if (r->space != NULL)
+		spacewatch_start(r->space);
 	return LS_OK;
 }
 
@@ -160,6 +164,8 @@ runner_clean(struct runner *r)
 	r->engine = NULL;
 	ext_free(r->ext);
 	r->ext = NULL;
+	spacewatch_free(r->space);
+	r->space = NULL;
 	runner_drop_locks(r);
 	if (r->rundir == NULL)
 		return;

@@ -183,7 +183,19 @@ on_arm(struct runner *r, struct msg *msg)
 	msg_fini(&r->arm);
 	r->arm = *msg;
 	*msg = (struct msg){ 0 };
+	r->remounted = false;
 	(void)runner_event(r, RUNNER_EV_ARM);
+}
+
+static void
+on_uncached(struct runner *r, struct msg *msg)
+{
+	const struct msg_uncached *body = msg->body;
+
+	if (is_present_epoch(r, &body->epoch))
+		runner_uncached(r, body->error);
+	else
+		stale(r, "uncached");
 }
 
 static void
@@ -220,7 +232,7 @@ on_abort(struct runner *r, struct msg *msg)
 {
 	const struct msg_abort *body = msg->body;
 
-	if (is_present_run(r, body->run))
+	if (is_present_run(r, body->run) || r->assign.body == NULL)
 		runner_stop(r, PENDING_ABORT);
 	else
 		stale(r, "abort");
@@ -231,7 +243,8 @@ on_finish(struct runner *r, struct msg *msg)
 {
 	const struct msg_finish *body = msg->body;
 
-	if (!is_present_run(r, body->run)) {
+	/* Before the assignment: the agent was told so while it still asked whether the run may begin here. */
+	if (!is_present_run(r, body->run) && r->assign.body != NULL) {
 		stale(r, "finish");
 		return;
 	}
@@ -259,10 +272,11 @@ static const struct {
 	{ MSG_ASSIGN, false, on_assign },
 	{ MSG_VERIFY_VOLUME, true, on_verify },
 	{ MSG_ARM, true, on_arm },
+	{ MSG_UNCACHED, true, on_uncached },
 	{ MSG_GO, true, on_go },
 	{ MSG_VOID, true, on_void },
-	{ MSG_ABORT, true, on_abort },
-	{ MSG_FINISH, true, on_finish },
+	{ MSG_ABORT, false, on_abort },
+	{ MSG_FINISH, false, on_finish },
 	{ MSG_ERROR, false, on_error },
 };
 

@@ -7,16 +7,18 @@
 #include "common/base/fsm.h"
 
 enum runner_state {
-	RUNNER_NEW = 0,   /* no assignment yet */
-	RUNNER_REFUSED,   /* refused it; nothing of it is on the volume */
-	RUNNER_READY,     /* has its directory; no workers */
-	RUNNER_VERIFYING, /* looks for the other nodes' tokens */
-	RUNNER_ARMING,    /* the engine gets ready, on the task's thread */
-	RUNNER_UNARMING,  /* the same, but nobody wants it any more */
-	RUNNER_PARKED,    /* workers wait to be told the instant */
-	RUNNER_SET,       /* workers were told: they wait for it or are at work */
-	RUNNER_STOPPING,  /* workers were asked to leave */
-	RUNNER_FLUSHING,  /* workers have left; the untimed flush, on the task's thread */
+	RUNNER_NEW = 0,    /* no assignment yet */
+	RUNNER_REFUSED,    /* refused it; nothing of it is on the volume */
+	RUNNER_READY,      /* has its directory; no workers */
+	RUNNER_VERIFYING,  /* looks for the other nodes' tokens */
+	RUNNER_ARMING,     /* the engine gets ready, on the task's thread */
+	RUNNER_UNARMING,   /* the same, but nobody wants it any more */
+	RUNNER_EMPTYING,   /* armed; caches are emptied: the task's thread flushes, the root helper works */
+	RUNNER_UNEMPTYING, /* the same, but nobody wants it any more */
+	RUNNER_PARKED,     /* workers wait to be told the instant */
+	RUNNER_SET,        /* workers were told: they wait for it or are at work */
+	RUNNER_STOPPING,   /* workers were asked to leave */
+	RUNNER_FLUSHING,   /* workers have left; the untimed flush, on the task's thread */
 	RUNNER_STATE_COUNT
 };
 
@@ -27,6 +29,9 @@ enum runner_event {
 	RUNNER_EV_VERIFIED,
 	RUNNER_EV_ARM,
 	RUNNER_EV_ARMED,
+	RUNNER_EV_FULL, /* armed, and caches are to be emptied now */
+	RUNNER_EV_EMPTIED,
+	RUNNER_EV_REMOUNTED, /* emptied; the files have to be opened again */
 	RUNNER_EV_ARM_FAILED,
 	RUNNER_EV_GO,
 	RUNNER_EV_GO_PAST,   /* told an instant that has passed */
@@ -45,6 +50,8 @@ enum runner_action {
 	RUNNER_ACT_REFUSED,
 	RUNNER_ACT_VERIFIED,
 	RUNNER_ACT_ARM,
+	RUNNER_ACT_EMPTY,
+	RUNNER_ACT_UNEMPTY,
 	RUNNER_ACT_ARMED,
 	RUNNER_ACT_FAILED,
 	RUNNER_ACT_GO,

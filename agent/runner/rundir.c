@@ -11,6 +11,7 @@
 
 #include "agent/engine/engine.h"
 #include "agent/runner/marker.h"
+#include "agent/runner/volume.h"
 #include "common/base/mem.h"
 
 #define DIR_PREFIX    ".lockstep-"
@@ -24,6 +25,8 @@
 struct rundir {
 	int parent_fd, fd;
 	char *path; /* whole, for messages */
+	char *parent_path;
+	ino_t ino;  /* of the directory, while it is let go */
 	char *name; /* below parent_fd */
 	char *run, *node;
 	uint64_t node_index;
@@ -65,6 +68,7 @@ rundir_new(int parent_fd, const struct rundir_id *id)
 	rd->run = ls_strdup(id->run);
 	rd->node = ls_strdup(id->node);
 	rd->node_index = id->node_index;
+	rd->parent_path = ls_strdup(id->path);
 	rd->name = ls_asprintf(DIR_PREFIX "%s", id->run);
 	rd->path = ls_asprintf("%s%s%s", id->path, n > 0 && id->path[n - 1] == '/' ? "" : "/", rd->name);
 	rd->marker_name = ls_asprintf(MARKER_PREFIX "%s", id->node);
@@ -84,6 +88,7 @@ rundir_free(struct rundir *rd)
 	if (rd->parent_fd >= 0)
 		close(rd->parent_fd);
 	free(rd->path);
+	free(rd->parent_path);
 	free(rd->name);
 	free(rd->run);
 	free(rd->node);
@@ -515,6 +520,74 @@ rundir_find(int parent_fd, const struct rundir_id *id, struct rundir **out, stru
 	rd->has_own = true;
 	*out = rd;
 	return LS_OK;
+}
+
+/* Puts from in the place of to, whose number stays, and closes it. */
+static enum ls_rc
+take_place(int from, int to, struct ls_err *err)
+{
+	int rc = dup3(from, to, O_CLOEXEC);
+	int errnum = errno;
+
+	close(from);
+	return rc >= 0 ? LS_OK : ls_err_sys(err, errnum, "dup3");
+}
+
+enum ls_rc
+rundir_release(struct rundir *rd, struct ls_err *err)
+{
+	struct stat st;
+	const int fds[] = { rd->fd, rd->parent_fd };
+
+	if (fstat(rd->fd, &st) != 0)
+		return ls_err_sys(err, errno, "%s: stat", rd->path);
+	rd->ino = st.st_ino;
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		/* No directory at all: whoever used it by mistake meanwhile would get an error. */
+		int nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+		if (nowhere < 0)
+			return ls_err_sys(err, errno, "/dev/null");
+
+		enum ls_rc rc = take_place(nowhere, fds[i], err);
+
+		if (rc != LS_OK)
+			return rc;
+	}
+	return LS_OK;
+}
+
+/* Is that the directory that was let go? Its marker says run and node; the number, that nobody has copied it. */
+static enum ls_rc
+check_same(const struct rundir *rd, struct ls_err *err)
+{
+	struct stat st;
+
+	if (fstat(rd->fd, &st) != 0)
+		return ls_err_sys(err, errno, "%s: stat", rd->path);
+	if (st.st_ino != rd->ino || !marker_is_ours(rd))
+		return ls_err_set(err, LS_E_REFUSED, "%s is not the run's directory any more", rd->path);
+	return LS_OK;
+}
+
+enum ls_rc
+rundir_reopen(struct rundir *rd, struct ls_err *err)
+{
+	int parent = -1;
+	enum ls_rc rc = volume_open(rd->parent_path, &parent, err);
+
+	if (rc != LS_OK)
+		return rc;
+	rc = take_place(parent, rd->parent_fd, err);
+	if (rc != LS_OK)
+		return rc;
+
+	int fd = open_dir(rd->parent_fd, rd->name);
+
+	if (fd < 0)
+		return ls_err_sys(err, errno, "%s: open", rd->path);
+	rc = take_place(fd, rd->fd, err);
+	return rc != LS_OK ? rc : check_same(rd, err);
 }
 
 char *

@@ -54,6 +54,13 @@ enum ls_rc rundir_find(
 int rundir_fd(const struct rundir *rd);
 const char *rundir_path(const struct rundir *rd);
 
+/*
+ * Lets go of the volume, so that it can be unmounted: the descriptors keep their numbers and lead nowhere until rundir_reopen has found the
+ * directory again, which must be the same, with our marker. Errors: LS_E_SYS, LS_E_REFUSED.
+ */
+enum ls_rc rundir_release(struct rundir *rd, struct ls_err *err) LS_MUST_CHECK;
+enum ls_rc rundir_reopen(struct rundir *rd, struct ls_err *err) LS_MUST_CHECK;
+
 /* Name in the directory for a file to try things with; cleaning up removes it as well. Borrowed. */
 const char *rundir_probe_name(const struct rundir *rd);
 

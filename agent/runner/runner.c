@@ -75,6 +75,7 @@ runner_free(struct runner *r)
 		return;
 	engine_free(r->engine);
 	ext_free(r->ext);
+	spacewatch_free(r->space);
 	verify_free(r->verify);
 	runner_drop_locks(r);
 	rundir_free(r->rundir);
@@ -198,6 +199,10 @@ task_returned(struct runner *r)
 		return;
 	if (r->state == RUNNER_FLUSHING)
 		(void)runner_event(r, RUNNER_EV_FLUSHED);
+	else if (r->state == RUNNER_EMPTYING || r->state == RUNNER_UNEMPTYING)
+		runner_emptying_returned(r);
+	else if (r->call.rc == LS_OK && runner_wants_empty(r))
+		(void)runner_event(r, RUNNER_EV_FULL);
 	else
 		(void)runner_event(r, r->call.rc == LS_OK ? RUNNER_EV_ARMED : RUNNER_EV_ARM_FAILED);
 }
@@ -217,7 +222,7 @@ engine_counts(const struct runner *r)
 static bool
 was_stopped(const struct runner *r)
 {
-	return atomic_load_explicit(&shm_map_control(r->map)->stop_epoch, memory_order_acquire) >= r->call.engine_epoch;
+	return engine_stopped(r->engine, r->call.engine_epoch);
 }
 
 static void

@@ -13,6 +13,7 @@
 #include "agent/runner/link.h"
 #include "agent/runner/locktest.h"
 #include "agent/runner/rundir.h"
+#include "agent/runner/spacewatch.h"
 #include "agent/runner/task.h"
 #include "agent/runner/verify.h"
 #include "agent/shm/counters.h"
@@ -26,9 +27,20 @@ enum runner_pending {
 	PENDING_QUIT = 1 << 3, /* no answer: the agent is gone, or we are told to end */
 };
 
+/* How far the emptying of caches has come. */
+enum runner_emptying {
+	EMPTYING_FLUSH = 0, /* the task's thread flushes the volume, and lets go of it before it is unmounted */
+	EMPTYING_ASKED,     /* the agent was asked to have the root helper do it */
+	EMPTYING_REOPEN,    /* the task's thread opens the run's directory again */
+};
+
 /* A call of the engine on the task's thread, its arguments and results. */
 struct runner_call {
 	struct engine *engine;
+	struct rundir *rundir;
+	struct spacewatch *space; /* or NULL */
+	enum phase_caches caches;
+	uint64_t owner; /* whose files the phase works on */
 	struct engine_arm arm;
 	enum ls_rc rc;
 	struct ls_err err;
@@ -71,7 +83,10 @@ struct runner {
 	enum shm_decision decision;
 	struct epoch void_epoch; /* the one that a pending void named */
 	struct runner_call call;
-	char **left; /* what cleaning up left */
+	bool remounted; /* since the present arm came */
+	enum runner_emptying emptying;
+	struct spacewatch *space; /* NULL: nobody wants to know */
+	char **left;              /* what cleaning up left */
 	size_t left_count;
 };
 
@@ -89,6 +104,15 @@ void runner_send(struct runner *r, enum msg_type type, const void *body);
 
 /* Notes what to answer or do once the workers stand still, and asks them to. */
 void runner_stop(struct runner *r, enum runner_pending pending);
+
+/* caches.c: the actions, and what follows when the task or the agent has done its part. */
+void runner_empty(struct runner *r);
+void runner_unempty(struct runner *r);
+void runner_emptying_returned(struct runner *r);
+void runner_uncached(struct runner *r, const char *error);
+
+/* Has the arm that is done to be followed by emptying caches? */
+bool runner_wants_empty(const struct runner *r);
 
 /* Handles one message (dispatch.c). */
 void runner_dispatch(struct runner *r, struct msg *msg);

@@ -135,6 +135,8 @@ struct shm_control {
 	    limit_ns; /* no operation of the epoch begins from here on; runner: before it is set; agent: lowers it later */
 	_Atomic uint32_t decision; /* workers, by compare-and-swap: enum shm_decision of armed_epoch */
 	_Atomic int64_t decided_ns;
+	_Atomic uint64_t
+	    free_plus_one; /* runner: bytes free on the volume and one, where the job wants to know; 0: not looked at */
 };
 
 struct shm_map; /* a mapping in this process */

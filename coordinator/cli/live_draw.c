@@ -220,6 +220,7 @@ draw_node(struct drawing *d, size_t i)
 	double rate = live_node_pace(n);
 	size_t start = d->out->len;
 	char text[128];
+	char age[32];
 
 	sink_printf(d->out, "%s %-*.*s ", trouble == TROUBLE_NONE ? " " : "!", d->layout.name, d->layout.name, n->node);
 	add_bar(d->out, d->layout.bar, d->fastest > 0 && isfinite(rate) ? rate / d->fastest : 0);
@@ -229,6 +230,8 @@ draw_node(struct drawing *d, size_t i)
 		add_rates(d, n->bytes_per_s, n->ops_per_s);
 	sink_printf(d->out, "  %s %" PRIu64 "/%" PRIu64 "%s", n->state != NULL ? n->state : "", n->workers_active,
 	    n->workers, trouble_word(trouble));
+	if (n->heartbeat_age_ns > 0 && n->heartbeat_age_ns != LS_UNKNOWN_I64)
+		sink_printf(d->out, ", heartbeat %s ago", units_format_duration(n->heartbeat_age_ns, age, sizeof(age)));
 	end_line(d, start, trouble_colour(trouble));
 	d->room--;
 	for (size_t s = 0; s < n->stalls_count && s < STALLS_SHOWN && d->room > 0; s++) {

@@ -116,6 +116,29 @@ check_own_cap(struct plan *plan, const struct job *job, const char *node, const 
 	    units_format_rate((double)limits->max_bandwidth, rate, sizeof(rate)));
 }
 
+/* May the caches be emptied as the job wants it? What the root helper allows shows only when the run is prepared. */
+static void
+check_caches(struct plan *plan, const struct job *job, const char *node, const struct node_limits *limits)
+{
+	const struct {
+		enum phase_caches how;
+		bool allowed;
+		const char *key;
+	} rows[] = {
+		{ CACHES_FADVISE, limits->allow_fadvise, "allow_fadvise" },
+		{ CACHES_DROP, limits->allow_drop_caches, "allow_drop_caches" },
+		{ CACHES_REMOUNT, limits->allow_remount, "allow_remount" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (!rows[i].allowed && job_empties_caches(job, rows[i].how))
+			add_limit(plan, CHECK_FAILED, "caches", node, "caches %s: %s of its agent.conf is no",
+			    phase_caches_names[rows[i].how], rows[i].key);
+	if (job->abort_if != NULL && job->abort_if->heartbeat_age > 0 && !limits->watch_heartbeat)
+		add_limit(
+		    plan, CHECK_FAILED, "abort_if", node, "heartbeat_age: watch_heartbeat of its agent.conf is no");
+}
+
 /* The external programs of the job's phases, as far as the node says which it may run. */
 static void
 check_tools(struct plan *plan, const struct job *job, const struct node_row *row)
@@ -170,6 +193,7 @@ check_nodes(struct plan *plan, const struct job *job, const struct plan_nodes *n
 			continue;
 		check_amounts(plan, job, row->name, row->facts.limits);
 		check_own_cap(plan, job, row->name, row->facts.limits);
+		check_caches(plan, job, row->name, row->facts.limits);
 	}
 }
 
@@ -246,6 +270,7 @@ fit_job(struct plan *plan, struct job *job, const struct plan_nodes *nodes)
 	    job_hold(job, nodes->count, &err) != LS_OK ||
 	    job_expand_solo(job, nodes->names, nodes->count, &err) != LS_OK)
 		add_limit(plan, CHECK_FAILED, "job", NULL, "%s", err.text);
+	job_settle_caches(job);
 }
 
 void

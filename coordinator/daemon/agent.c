@@ -54,6 +54,7 @@ agent_on_pong(struct session *s, void *body, struct ls_mono received, struct ls_
 {
 	enum clock_sync_next next = CLOCK_SYNC_IDLE;
 	struct node *n = s->node;
+	int64_t age_ns = ((const struct msg_pong *)body)->heartbeat_age_ns;
 	enum ls_rc rc = clock_sync_pong(&n->clock, body, received, &next, err);
 
 	if (rc != LS_OK)
@@ -65,6 +66,8 @@ agent_on_pong(struct session *s, void *body, struct ls_mono received, struct ls_
 	run_on_clock(n->run, n->member);
 	if (next == CLOCK_SYNC_BURST_DONE)
 		run_on_measured(n->run, n->member);
+	if (age_ns != LS_UNKNOWN_I64 && n->run != NULL)
+		run_on_beat(n->run, n->member, age_ns);
 	return LS_OK;
 }
 

@@ -70,8 +70,9 @@ void run_on_prepared(struct run *run, size_t i, struct msg_prepared *m);
 void run_on_refused(struct run *run, size_t i, const struct msg_refused *m);
 void run_on_verified(struct run *run, size_t i, const struct msg_volume_verified *m);
 void run_on_armed(struct run *run, size_t i, const struct msg_armed *m);
-void run_on_measured(struct run *run, size_t i); /* a burst of pings is done */
-void run_on_clock(struct run *run, size_t i);    /* one more exchange: a better estimate of the start, perhaps */
+void run_on_measured(struct run *run, size_t i);             /* a burst of pings is done */
+void run_on_beat(struct run *run, size_t i, int64_t age_ns); /* o2cb's heartbeat there is so old */
+void run_on_clock(struct run *run, size_t i); /* one more exchange: a better estimate of the start, perhaps */
 void run_on_failed(struct run *run, size_t i, const struct msg_failed *m);
 void run_on_set(struct run *run, size_t i, const struct epoch *e);
 void run_on_missed(struct run *run, size_t i, const struct msg_missed *m);

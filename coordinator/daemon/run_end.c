@@ -283,10 +283,29 @@ warn_not_stopped(struct run *run)
 			    run, "node %s did not say that its load has stopped", run->members[i].record.info.name);
 }
 
+/* lockstep must not be what fences a cluster: where nobody looked, the report says so. */
+static void
+warn_unwatched(struct run *run)
+{
+	for (size_t i = 0; i < run->member_count; i++) {
+		const struct member *m = &run->members[i];
+		const struct volume_facts *v = m->record.info.facts.volume;
+
+		if (m->prepared && !m->beat_known && v != NULL && v->fs_type != NULL &&
+		    strcmp(v->fs_type, "ocfs2") == 0)
+			run_warn(run,
+			    "node %s: nobody watched the age of o2cb's heartbeat (watch_heartbeat of its agent.conf)",
+			    m->record.info.name);
+	}
+}
+
 void
 run_act_clean(struct run *run)
 {
 	bool *wanted = run_present(run);
+
+	if (run->phases_done > 0 || run->committed)
+		warn_unwatched(run);
 
 	run_decide(run, RUN_FINISHED, NULL);
 	if (run->committed) {

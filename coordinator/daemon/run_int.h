@@ -35,8 +35,10 @@ struct member {
 	struct start_clock clock; /* at the instant of the present phase */
 	struct live_node live;    /* last sample of this phase */
 	bool live_known;
-	uint64_t last_done; /* bytes + ops at the last sample that moved */
-	bool stall_told;    /* operators know that workers stand still */
+	uint64_t last_done;  /* bytes + ops at the last sample that moved */
+	int64_t beat_age_ns; /* of o2cb's heartbeat there, as it said last */
+	bool beat_known;
+	bool stall_told; /* operators know that workers stand still */
 
 	bool failed;       /* in the present phase */
 	char *failed_text; /* owned, or NULL */

@@ -241,6 +241,7 @@ fit_phases(struct run *run, struct node *const *picked, size_t count, struct ls_
 	free(names);
 	if (rc != LS_OK)
 		return GATHER_REFUSED;
+	job_settle_caches(&run->job);
 	run->job_saved = false;
 	return GATHER_READY;
 }
@@ -369,6 +370,9 @@ run_send_assign(struct run *run, size_t i)
 	progress_footprint(&run->job, run->member_count, &m.need_bytes, &m.need_files);
 	m.direct_align = progress_direct_align(&run->job);
 	m.check_only = run->check_only;
+	m.need_fadvise = job_empties_caches(&run->job, CACHES_FADVISE);
+	m.need_drop = job_empties_caches(&run->job, CACHES_DROP);
+	m.need_remount = job_empties_caches(&run->job, CACHES_REMOUNT);
 	m.devices = raw_devices(&run->job, &m.devices_count);
 	run_send(run, i, MSG_ASSIGN, &m);
 	free(m.devices);

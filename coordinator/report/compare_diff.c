@@ -56,6 +56,11 @@ field_text(const struct field_desc *field, const void *obj, char *buf, size_t le
 		units_format_duration(*(const int64_t *)(const void *)at, buf, len);
 		break;
 	case FIELD_ENUM:
+		/* Of runs from before there were others. */
+		if (field->names == phase_caches_names && *(const int *)(const void *)at == CACHES_AS_JOB) {
+			snprintf(buf, len, "%s", phase_caches_names[CACHES_NONE]);
+			break;
+		}
 		snprintf(buf, len, "%s", field_enum_name(field->names, *(const int *)(const void *)at));
 		break;
 	case FIELD_I64:

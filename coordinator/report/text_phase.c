@@ -97,13 +97,27 @@ about_import(const struct phase_result *phase, char *buf, size_t len)
 	snprintf(buf, len, "imported; file size %s, record size %s", size, record);
 }
 
+static const char *
+caches_about(const struct phase *spec)
+{
+	static const char *const texts[] = {
+		[CACHES_NONE] = "",
+		[CACHES_FADVISE] = "; caches of its files emptied before",
+		[CACHES_DROP] = "; all caches of the nodes dropped before",
+		[CACHES_REMOUNT] = "; volume mounted anew before",
+		[CACHES_AS_JOB] = "",
+	};
+
+	return texts[spec->caches];
+}
+
 void
 text_phase_about(const struct results *results, const struct phase_result *phase, char *buf, size_t len)
 {
 	const struct phase *spec = &phase->spec;
 	uint64_t workers = job_phase_workers(&results->run.job, spec);
 	char what[256];
-	char limits[192] = "";
+	char limits[256] = "";
 	char d[32];
 
 	if (phase->imported != NULL) {
@@ -112,7 +126,7 @@ text_phase_about(const struct results *results, const struct phase_result *phase
 	}
 	if (phase_kind_info((enum phase_kind)spec->kind)->groups & PHASE_TOOL) {
 		tool_about(spec, what, sizeof(what));
-		snprintf(buf, len, "%s at the barrier: %s", phase_kind_names[spec->kind], what);
+		snprintf(buf, len, "%s at the barrier: %s%s", phase_kind_names[spec->kind], what, caches_about(spec));
 		return;
 	}
 	if (phase_kind_info((enum phase_kind)spec->kind)->groups & PHASE_CLUSTER) {
@@ -138,6 +152,7 @@ text_phase_about(const struct results *results, const struct phase_result *phase
 	if (spec->warmup > 0)
 		snprintf(limits + strlen(limits), sizeof(limits) - strlen(limits), ", after a warm-up of %s",
 		    units_format_duration(spec->warmup, d, sizeof(d)));
+	snprintf(limits + strlen(limits), sizeof(limits) - strlen(limits), "%s", caches_about(spec));
 	snprintf(buf, len, "%s; %" PRIu64 " worker%s per node, %s%s", field_enum_name(phase_kind_names, phase->kind),
 	    workers, workers == 1 ? "" : "s", what, limits);
 	text_work_about(spec, buf, len);

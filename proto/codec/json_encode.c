@@ -226,6 +226,8 @@ is_left_out(const struct field_desc *field, const void *obj)
 		return list_count(field, obj) == 0;
 	if (field->kind == FIELD_BOOL)
 		return *(const bool *)((const char *)obj + field->offset) == (field->dflt != 0);
+	if (field->kind == FIELD_ENUM)
+		return *(const int *)(const void *)((const char *)obj + field->offset) == (int)field->dflt;
 	if (field->kind == FIELD_DURATION)
 		return *(const int64_t *)(const void *)((const char *)obj + field->offset) == field->dflt;
 	if (field->kind == FIELD_STR)

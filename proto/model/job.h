@@ -61,6 +61,16 @@ enum ls_rc job_expand_solo(struct job *job, char *const *nodes, size_t count, st
  */
 enum ls_rc job_hold(struct job *job, size_t node_count, struct ls_err *err) LS_MUST_CHECK;
 
+/*
+ * Says for each phase what becomes of the caches before it, once external programs and cluster phases are taken apart: what the job says
+ * where the phase does not. Between the steps of one row of a cluster phase nothing does, and a program that stands at its gate keeps
+ * its files open, so that there is no remount. A second call changes nothing.
+ */
+void job_settle_caches(struct job *job);
+
+/* Is there a phase with that among those of a job that is settled? */
+bool job_empties_caches(const struct job *job, enum phase_caches how);
+
 /* Can each phase be held to the job's caps at all, on one node? Errors: as job_hold. */
 enum ls_rc job_check_caps(const struct job *job, struct ls_err *err) LS_MUST_CHECK;
 

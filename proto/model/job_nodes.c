@@ -195,3 +195,34 @@ job_check_caps(const struct job *job, struct ls_err *err)
 	}
 	return rc;
 }
+
+/* --- caches between phases ------------------------------------------------------------------------------------------ */
+
+static enum phase_caches
+settled(const struct job *job, const struct phase *phase)
+{
+	enum phase_caches how = (enum phase_caches)(phase->caches == CACHES_AS_JOB ? job->caches : phase->caches);
+	unsigned groups = phase_kind_info((enum phase_kind)phase->kind)->groups;
+
+	if (phase->step > 0 && (groups & PHASE_CLUSTER) != 0)
+		return CACHES_NONE;
+	if (phase->step > 0 && (groups & PHASE_TOOL) != 0 && how == CACHES_REMOUNT)
+		return CACHES_NONE;
+	return how;
+}
+
+void
+job_settle_caches(struct job *job)
+{
+	for (size_t p = 0; p < job->phases_count; p++)
+		job->phases[p].caches = (int)settled(job, &job->phases[p]);
+}
+
+bool
+job_empties_caches(const struct job *job, enum phase_caches how)
+{
+	for (size_t p = 0; p < job->phases_count; p++)
+		if (job->phases[p].caches == (int)how)
+			return true;
+	return false;
+}

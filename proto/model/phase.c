@@ -78,6 +78,23 @@ const char *const phase_mode_names[] = {
 	NULL,
 };
 
+const char *const phase_caches_names[] = {
+	[CACHES_NONE] = "none",
+	[CACHES_FADVISE] = "fadvise",
+	[CACHES_DROP] = "drop",
+	[CACHES_REMOUNT] = "remount",
+	[CACHES_AS_JOB] = "job",
+	NULL,
+};
+
+const char *const job_caches_names[] = {
+	[CACHES_NONE] = "none",
+	[CACHES_FADVISE] = "fadvise",
+	[CACHES_DROP] = "drop",
+	[CACHES_REMOUNT] = "remount",
+	NULL,
+};
+
 const char *const phase_sync_writes_names[] = {
 	[SYNC_WRITES_NONE] = "none",
 	[SYNC_WRITES_SYNC] = "sync",
@@ -540,4 +557,10 @@ phase_footprint(
 
 	*out_files = files;
 	*out_bytes = sat_mul(files, object_bytes(phase));
+}
+
+enum phase_caches
+phase_caches_of(const struct phase *phase)
+{
+	return phase->caches == CACHES_AS_JOB ? CACHES_NONE : (enum phase_caches)phase->caches;
 }

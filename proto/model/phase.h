@@ -174,4 +174,7 @@ uint64_t phase_bytes_once(const struct phase *phase, uint64_t node_count, uint64
 void phase_footprint(
     const struct phase *phase, uint64_t node_count, uint64_t total_workers, uint64_t *out_bytes, uint64_t *out_files);
 
+/* What becomes of the caches before a phase that has run: documents from before there was a choice leave it to the job. Pure. */
+enum phase_caches phase_caches_of(const struct phase *phase);
+
 #endif

@@ -77,6 +77,15 @@ enum phase_mode {
 	TOOL_SINGLE,
 };
 
+/* What becomes of the machine's caches before a phase. */
+enum phase_caches {
+	CACHES_NONE = 0, /* left as they are */
+	CACHES_FADVISE,  /* posix_fadvise on the run's files of the node */
+	CACHES_DROP,     /* drop_caches, by the root helper */
+	CACHES_REMOUNT,  /* unmounted and mounted again, likewise */
+	CACHES_AS_JOB,   /* phases only: what the job says */
+};
+
 enum phase_dirs {
 	DIRS_PRIVATE = 0,
 	DIRS_SHARED,
@@ -87,6 +96,8 @@ extern const char *const phase_engine_names[];
 extern const char *const phase_mmap_sync_names[];
 extern const char *const phase_locks_names[];
 extern const char *const phase_dirs_names[];
+extern const char *const phase_caches_names[]; /* of a phase */
+extern const char *const job_caches_names[];   /* of a job: the same without the last */
 extern const char *const phase_mode_names[];
 extern const char *const phase_sync_writes_names[];
 extern const char *const phase_mix_names[];

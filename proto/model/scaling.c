@@ -7,11 +7,11 @@
 #include "proto/model/aggregate.h"
 #include "proto/model/aggregate_int.h"
 
-/* Says who and when, not what the workers do. */
+/* Says who and when, not what the workers do; or is compared by itself. */
 static bool
 is_about_who(const char *name)
 {
-	static const char *const names[] = { "name", "nodes", "solo", "pause", "deadline" };
+	static const char *const names[] = { "name", "nodes", "solo", "pause", "deadline", "caches" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strcmp(names[i], name) == 0)
@@ -53,7 +53,7 @@ same_value(const struct field_desc *field, const struct phase *a, const struct p
 static bool
 is_same_but(const struct phase *a, const struct phase *b, bool (*ignored)(const char *name))
 {
-	if (a->kind != b->kind)
+	if (a->kind != b->kind || phase_caches_of(a) != phase_caches_of(b))
 		return false;
 	for (size_t i = 0; i < phase_desc.field_count; i++) {
 		const struct field_desc *field = &phase_desc.fields[i];
