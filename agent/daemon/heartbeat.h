@@ -23,6 +23,7 @@ void heartbeat_end(struct heartbeat *h);
 /* What is known now of the region that is nearest to its end: age (with the time since it was read) and dead age; LS_UNKNOWN_I64: nothing. */
 void heartbeat_now(const struct heartbeat *h, int64_t *age_ns, int64_t *dead_ns);
 
+/* Ends it, too. */
 void heartbeat_free(struct heartbeat *h);
 
 #endif

@@ -21,6 +21,7 @@ struct helper *helper_new(struct loop *loop, const char *path);
  */
 void helper_ask(struct helper *h, const struct helper_request *request, int64_t timeout_ns, helper_fn fn, void *arg);
 
+/* Is a request under way? */
 bool helper_is_asked(const struct helper *h);
 
 /* Closes the connection; a request that is under way stays unanswered here. NULL-safe. */
