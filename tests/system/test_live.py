@@ -171,6 +171,20 @@ def test_bars_rates_total_and_time_left(watch):
     assert w.screen.hidden
 
 
+@pytest.mark.parametrize("columns", [100, 80])
+def test_reads_and_writes_of_a_mixed_phase_are_told_apart(watch, columns):
+    def mixes(name, share):
+        return node(name, by_op=[{"op": op, "bytes": 1, "ops": 1, "bytes_per_s": rate * share, "ops_per_s": rate * share / 2**20}
+                                 for op, rate in (("read", GIB), ("write", GIB // 2))], bytes=None, ops=None, bytes_per_s=None, ops_per_s=None)
+
+    w = watch(columns=columns)
+    w.daemon.event([mixes("alpha", 1), mixes("beta", 0.5), mixes("gamma", 1)])
+    rows = w.until("all 3")
+    assert re.fullmatch(r"! beta +\[#+\.+\] read 512 MiB/s, write 256 MiB/s  running 4/4, slow", rows[2])
+    assert re.fullmatch(r"  alpha +\[#+\] read 1\.00 GiB/s, write 512 MiB/s  running 4/4", rows[3])
+    assert re.fullmatch(r"  all 3 +read 2\.50 GiB/s, write 1\.25 GiB/s", rows[5])
+
+
 def test_it_is_drawn_in_place_and_whole(watch):
     """No flicker: nothing is erased before it is drawn again, and a picture does not grow downwards."""
     w = watch()
