@@ -99,7 +99,7 @@ render_scale(const struct results *results, struct sink *out, struct ls_err *err
 	if (out->len == before + 1) {
 		text_wrap(out, "",
 		    "No phase was done by each node alone and by all together. Phases marked \"solo\" are, as in the "
-		    "preset scale.");
+		    "preset scale; those that mix reads and writes have no efficiency, as these are not added up.");
 		return LS_OK;
 	}
 	text_wrap(out, "",

@@ -60,8 +60,9 @@ void results_add_quality_warnings(struct results *results);
 
 /*
  * Sets aggregate.scaling of each phase that a node of several did alone in the same repetition, too: same parameters, no other node at
- * work. Figures of phases that are not whole are not used; the efficiencies are null where a node lacks its phase alone. Call it once
- * all phases are aggregated; a second call makes it anew. Formulas: ARCHITECTURE.md, "Aggregates".
+ * work. Figures of phases that are not whole are not used; the efficiencies are null where a node lacks its phase alone. Phases that mix
+ * reads and writes have none and are told why. Call it once all phases are aggregated; a second call makes it anew. Formulas:
+ * ARCHITECTURE.md, "Aggregates".
  */
 void results_add_scaling(struct results *results);
 

@@ -212,7 +212,13 @@ add_scaling(const struct results *results, const struct solos *solos, struct pha
 		if (together != NULL)
 			add_node(s, &sums, phase, together, solo, solos->node[p]);
 	}
-	if (s->nodes_count == 0) {
+	/* There is no rate of both that could be held against another. */
+	if (s->nodes_count > 0 && phase_result_mixes(phase))
+		warnings_add(&phase->warnings, &phase->warnings_count,
+		    "efficiency is n/a: reads and writes are not added up; each stands by operation, here and where "
+		    "each node "
+		    "was alone");
+	if (s->nodes_count == 0 || phase_result_mixes(phase)) {
 		field_struct_fini(&scaling_desc, s);
 		free(s);
 		return;

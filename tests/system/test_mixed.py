@@ -214,6 +214,15 @@ def test_live_views_tell_reads_and_writes_apart(mixed):
             assert subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True, check=False).returncode == 0
 
 
+def test_of_a_mix_there_is_no_efficiency_and_the_report_says_why():
+    with Cluster(nodes=2).start() as cluster:
+        status, doc, done = cluster.run({**JOB, "phases": [{"kind": "mixed", "solo": True, "mix": "alternate", **FILE}]})
+        assert status == 0, done.stderr
+    assert [p["name"] for p in doc["phases"]] == ["mixed, node1 alone", "mixed, node2 alone", "mixed"]
+    assert all(not p["aggregate"].get("scaling") for p in doc["phases"])
+    assert sum("efficiency is n/a: reads and writes are not added up" in w for w in doc["phases"][2]["warnings"]) == 1
+
+
 def test_lines_without_a_terminal_tell_them_apart():
     with Cluster(nodes=1).start() as cluster:
         process = cluster.start_run({**JOB, "phases": [{"kind": "mixed", "time": "40s", **FILE}]})
