@@ -46,7 +46,10 @@ struct side_table {
 /* One kind of such tables: false where the phase has none. */
 typedef bool (*side_table_fn)(const struct phase_result *phase, struct side_table *out);
 
+/* How the nodes that are left got over the loss of others: of phases in which a node was expected to be lost. */
 bool side_recovery(const struct phase_result *phase, struct side_table *out);
+
+/* By which factor sharing a file or directory is slower than one's own. */
 bool side_contention(const struct phase_result *phase, struct side_table *out);
 
 #define SIDE_TABLES 2
