@@ -263,8 +263,9 @@ steady_line(struct sink *out, const struct phase_result *phase)
 }
 
 static void
-side_table(struct sink *out, const struct side_table *t)
+side_table(void *arg, const struct side_table *t)
 {
+	struct sink *out = arg;
 	char cell[48];
 
 	sink_printf(out, "<h3>%s</h3>\n<p>", t->heading);
@@ -285,19 +286,6 @@ side_table(struct sink *out, const struct side_table *t)
 	sink_printf(out, "</table></div>\n");
 	if (t->note != NULL)
 		sink_printf(out, "<p class=soft>%s</p>\n", t->note);
-}
-
-static void
-side_tables_of(struct sink *out, const struct phase_result *phase)
-{
-	for (size_t i = 0; i < SIDE_TABLES; i++) {
-		struct side_table t;
-
-		if (!side_tables[i](phase, &t))
-			continue;
-		side_table(out, &t);
-		side_table_fini(&t);
-	}
 }
 
 void
@@ -327,7 +315,7 @@ html_phase(struct sink *out, const struct results *results, size_t p)
 		return;
 	}
 	steady_line(out, phase);
-	side_tables_of(out, phase);
+	side_tables_each(phase, side_table, out);
 	/* Where nodes only look at what others did rates mean nothing. */
 	if (!text_has_rates(phase)) {
 		html_skew(out, results, phase);

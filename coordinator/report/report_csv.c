@@ -277,24 +277,16 @@ row_side(const struct csv *csv, const struct side_column *column, const struct s
 
 /* Of all nodes together, then of each: rows of the node's name. */
 static void
-rows_side(struct csv csv)
+rows_side(void *arg, const struct side_table *t)
 {
-	const char *all = csv.node;
+	struct csv csv = *(const struct csv *)arg;
 
-	for (size_t i = 0; i < SIDE_TABLES; i++) {
-		struct side_table t;
-
-		if (!side_tables[i](csv.phase, &t))
-			continue;
-		csv.node = all;
-		for (size_t c = 0; c < t.total_count; c++)
-			row_side(&csv, &t.totals[c], &t.total_values[c]);
-		for (size_t n = 0; n < t.row_count; n++) {
-			csv.node = t.rows[n].node;
-			for (size_t c = 0; c < t.column_count; c++)
-				row_side(&csv, &t.columns[c], &t.rows[n].values[c]);
-		}
-		side_table_fini(&t);
+	for (size_t c = 0; c < t->total_count; c++)
+		row_side(&csv, &t->totals[c], &t->total_values[c]);
+	for (size_t n = 0; n < t->row_count; n++) {
+		csv.node = t->rows[n].node;
+		for (size_t c = 0; c < t->column_count; c++)
+			row_side(&csv, &t->columns[c], &t->rows[n].values[c]);
 	}
 }
 
@@ -331,7 +323,7 @@ render_csv(const struct results *results, struct sink *out, struct ls_err *err)
 		rows_imported(&csv);
 		rows_scaling(csv);
 		rows_promise(csv);
-		rows_side(csv);
+		side_tables_each(csv.phase, rows_side, &csv);
 		for (size_t n = 0; n < csv.phase->nodes_count; n++) {
 			csv.node = csv.phase->nodes[n].node;
 			rows_node(&csv, &csv.phase->nodes[n]);

@@ -276,8 +276,9 @@ steady_line(struct sink *out, const struct phase_result *phase)
 }
 
 static void
-side_table(struct sink *out, const struct side_table *t)
+side_table(void *arg, const struct side_table *t)
 {
+	struct sink *out = arg;
 	char cell[48];
 
 	sink_printf(out, "\n");
@@ -300,19 +301,6 @@ side_table(struct sink *out, const struct side_table *t)
 		sink_printf(out, "\n");
 		markdown_text(out, t->note);
 		sink_printf(out, "\n");
-	}
-}
-
-static void
-side_tables_of(struct sink *out, const struct phase_result *phase)
-{
-	for (size_t i = 0; i < SIDE_TABLES; i++) {
-		struct side_table t;
-
-		if (!side_tables[i](phase, &t))
-			continue;
-		side_table(out, &t);
-		side_table_fini(&t);
 	}
 }
 
@@ -349,7 +337,7 @@ phase_table(struct sink *out, const struct results *results, const struct phase_
 	by_op_markdown(out, phase);
 	promise_pairs_markdown(out, phase);
 	steady_line(out, phase);
-	side_tables_of(out, phase);
+	side_tables_each(phase, side_table, out);
 }
 
 static enum ls_rc

@@ -433,8 +433,10 @@ side_title(struct book *b, lxw_col_t at, const struct side_column *column)
 }
 
 static void
-side_block(struct book *b, const struct side_table *t)
+side_block(void *arg, const struct side_table *t)
 {
+	struct book *b = arg;
+
 	b->row += 2;
 	heading(b, t->heading);
 	text(b, 0, t->said.text, NULL);
@@ -457,20 +459,6 @@ side_block(struct book *b, const struct side_table *t)
 		for (size_t c = 0; c < t->column_count; c++)
 			number(b, (lxw_col_t)(c + 1), side_number(&t->columns[c], &t->rows[r].values[c]), false);
 		b->row++;
-	}
-}
-
-/* What the phase has beside its rates. */
-static void
-side_blocks(struct book *b, const struct phase_result *phase)
-{
-	for (size_t i = 0; i < SIDE_TABLES; i++) {
-		struct side_table t;
-
-		if (!side_tables[i](phase, &t))
-			continue;
-		side_block(b, &t);
-		side_table_fini(&t);
 	}
 }
 
@@ -510,7 +498,7 @@ phase_sheet(struct book *b, const struct phase_result *phase)
 	worksheet_freeze_panes(b->sheet, first, 1);
 	last = b->row - 1;
 	by_op_block(b, phase);
-	side_blocks(b, phase);
+	side_tables_each(phase, side_block, b);
 	if (!by_op_mixes(phase))
 		node_chart(b, phase, first, last);
 }

@@ -8,6 +8,26 @@
 
 const side_table_fn side_tables[SIDE_TABLES] = { side_recovery, side_contention };
 
+void
+side_table_fini(struct side_table *table)
+{
+	sink_free(&table->said);
+	free(table->rows);
+}
+
+void
+side_tables_each(const struct phase_result *phase, void (*put)(void *arg, const struct side_table *table), void *arg)
+{
+	for (size_t i = 0; i < SIDE_TABLES; i++) {
+		struct side_table table;
+
+		if (!side_tables[i](phase, &table))
+			continue;
+		put(arg, &table);
+		side_table_fini(&table);
+	}
+}
+
 const char *
 side_cell(const struct side_column *column, const struct side_value *value, char *buf, size_t len)
 {
@@ -31,11 +51,4 @@ side_cell(const struct side_column *column, const struct side_value *value, char
 	else
 		snprintf(buf, len, "%.0f", value->value);
 	return buf;
-}
-
-void
-side_table_fini(struct side_table *table)
-{
-	sink_free(&table->said);
-	free(table->rows);
 }

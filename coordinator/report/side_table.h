@@ -43,22 +43,26 @@ struct side_table {
 	size_t row_count;
 };
 
-/* One kind of such tables: false where the phase has none. */
-typedef bool (*side_table_fn)(const struct phase_result *phase, struct side_table *out);
-
-/* How the nodes that are left got over the loss of others: of phases in which a node was expected to be lost. */
+/* How the nodes that are left got over the loss of others: of phases in which a node was expected to be lost; false for others. */
 bool side_recovery(const struct phase_result *phase, struct side_table *out);
 
-/* By which factor sharing a file or directory is slower than one's own. */
+/* By which factor sharing a file or directory is slower than one's own; false where that is not known. */
 bool side_contention(const struct phase_result *phase, struct side_table *out);
+
+/* One kind of such tables: false where the phase has none. */
+typedef bool (*side_table_fn)(const struct phase_result *phase, struct side_table *out);
 
 #define SIDE_TABLES 2
 extern const side_table_fn side_tables[SIDE_TABLES];
 
-/* A cell for people: "12.3 s", "4711", "yes", "85.1 MiB/s", "3.20"; "-" where there is none. buf: 48 bytes. Returns buf. */
-const char *side_cell(const struct side_column *column, const struct side_value *value, char *buf, size_t len);
-
 /* Frees what is in it. */
 void side_table_fini(struct side_table *table);
+
+/* Each that the phase has, one after the other. */
+void side_tables_each(
+    const struct phase_result *phase, void (*put)(void *arg, const struct side_table *table), void *arg);
+
+/* A cell for people: "12.3 s", "4711", "yes", "85.1 MiB/s", "3.20"; "-" where there is none. buf: 48 bytes. Returns buf. */
+const char *side_cell(const struct side_column *column, const struct side_value *value, char *buf, size_t len);
 
 #endif

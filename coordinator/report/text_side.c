@@ -5,8 +5,9 @@
 enum { W_CELL = 10, W_WIDE = 14, WIDE_MAX = 5 }; /* a name and eight of them, or five wide ones, fit into a line */
 
 static void
-put(struct sink *out, const struct side_table *t)
+put(void *arg, const struct side_table *t)
 {
+	struct sink *out = arg;
 	int width = t->column_count > WIDE_MAX ? W_CELL : W_WIDE;
 	char cell[48];
 
@@ -31,12 +32,5 @@ put(struct sink *out, const struct side_table *t)
 void
 text_side_tables(struct sink *out, const struct phase_result *phase)
 {
-	for (size_t i = 0; i < SIDE_TABLES; i++) {
-		struct side_table t;
-
-		if (!side_tables[i](phase, &t))
-			continue;
-		put(out, &t);
-		side_table_fini(&t);
-	}
+	side_tables_each(phase, put, out);
 }
