@@ -121,11 +121,10 @@ agent_config_print_help(FILE *out)
 	    "  lockstep-agent doctor [--volume DIR]                   is this node fit for runs? (doctor --help)\n"
 	    "  lockstep-agent enroll HOST:PORT TOKEN [--allow DIR]    get this node's certificate (enroll --help)\n"
 	    "\n"
-	    "  --config FILE     configuration instead of the installed agent.conf\n"
-	    "  --set KEY=VALUE   one key on top of the file; can be repeated\n"
-	    "  --check-config    read configuration and certificates, say what is wrong, and exit\n"
-	    "  --print-config    print the configuration in force as a file, with an explanation of each key\n"
-	    "  --version         version, build and protocol\n"
+	    "Options of all of them:\n",
+	    out);
+	conf_args_help(NULL, out);
+	(void)fputs(
 	    "\n"
 	    "Signals: TERM ends the load, removes the run's files and exits; USR1 ends the load (as stop does);\n"
 	    "HUP reads the certificates again.\n"

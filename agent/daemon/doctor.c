@@ -20,6 +20,7 @@
 #include "agent/daemon/pidfile.h"
 #include "common/base/pathname.h"
 #include "common/base/units.h"
+#include "common/conf/conf.h"
 #include "common/pki/identity.h"
 
 #define EXIT_USAGE      2
@@ -46,6 +47,8 @@ doctor_say(struct doctor *d, enum finding finding, const char *check, const char
 	va_list ap;
 
 	d->count[finding]++;
+	if (d->quiet && finding != FINDING_FAILED)
+		return;
 	printf("%-7s  %-13s  ", finding_names[finding], check);
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
@@ -354,6 +357,8 @@ check_volume(struct doctor *d)
 
 /* --- the command ------------------------------------------------------------------------------------------------------------------ */
 
+static const struct option_row own[] = CONF_OWN_OPTION("volume", "DIR", "look at this directory on a volume, too");
+
 static int
 usage(void)
 {
@@ -369,15 +374,21 @@ usage(void)
 	    "\n"
 	    "examples:\n"
 	    "  lockstep-agent doctor\n"
+	    "  lockstep-agent doctor -q                 only what failed; -v: with the configuration in force\n"
 	    "  sudo -u lockstep lockstep-agent doctor --volume /mnt/shared/bench\n",
 	    stdout);
+	(void)fputs("\noptions:\n", stdout);
+	conf_args_help(own, stdout);
 	return EXIT_SUCCESS;
 }
 
 static int
-examine(const struct agent_config *config, const char *volume)
+examine(const struct agent_config *config, const struct conf_args *args)
 {
-	struct doctor d = { .config = config, .volume = volume };
+	struct doctor d = { .config = config, .volume = args->own, .quiet = args->quiet };
+
+	if (args->verbose)
+		conf_print(AGENT_CONFIG_SECTION, &agent_config_desc, config, false, stdout);
 
 	check_config(&d);
 	check_allow(&d);
@@ -390,8 +401,9 @@ examine(const struct agent_config *config, const char *volume)
 	check_io_uring(&d);
 	check_limits(&d, agent);
 	check_volume(&d);
-	printf(
-	    "%u ok, %u warnings, %u failed\n", d.count[FINDING_OK], d.count[FINDING_WARNING], d.count[FINDING_FAILED]);
+	if (!d.quiet)
+		printf("%u ok, %u warnings, %u failed\n", d.count[FINDING_OK], d.count[FINDING_WARNING],
+		    d.count[FINDING_FAILED]);
 	return d.count[FINDING_FAILED] == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -410,7 +422,7 @@ doctor_main(int argc, char **argv)
 	struct ls_err err;
 	int status;
 
-	if (conf_args_parse(argc, argv, "--volume", NULL, &args, &err) != LS_OK)
+	if (conf_args_parse(argc, argv, own, NULL, &args, &err) != LS_OK)
 		return complain(&err, EXIT_USAGE);
 	if (args.help) {
 		status = usage();
@@ -420,7 +432,7 @@ doctor_main(int argc, char **argv)
 	} else if (agent_config_load(&args, &config, &err) != LS_OK) {
 		status = complain(&err, EXIT_FAILURE);
 	} else {
-		status = examine(&config, args.own);
+		status = examine(&config, &args);
 		agent_config_fini(&config);
 	}
 	conf_args_fini(&args);

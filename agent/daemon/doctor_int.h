@@ -15,6 +15,7 @@ enum finding { FINDING_OK = 0, FINDING_WARNING, FINDING_FAILED, FINDING_COUNT };
 struct doctor {
 	const struct agent_config *config;
 	const char *volume; /* of --volume, or NULL */
+	bool quiet;         /* only what failed */
 	unsigned count[FINDING_COUNT];
 };
 

@@ -1,8 +1,8 @@
 #include "agent/daemon/enroll.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <pwd.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "common/base/mem.h"
 #include "common/base/pathname.h"
 #include "common/base/version.h"
+#include "common/conf/options.h"
 #include "common/net/addr.h"
 #include "common/net/conn.h"
 #include "common/net/loop.h"
@@ -29,8 +30,8 @@
 struct enroll {
 	/* what was asked for */
 	const char *address, *config, *spool, *user;
-	const char *allow[ALLOW_MAX];
-	size_t allow_count;
+	struct option_texts allow;
+	bool quiet, verbose, help;
 	struct pki_token token;
 	const char *token_text;
 
@@ -45,30 +46,64 @@ struct enroll {
 	struct identity id;
 };
 
+#define E(member) offsetof(struct enroll, member)
+
+static const struct option_row rows[] = {
+	{ "allow", 'a', OPTION_TEXTS, E(allow), "DIR",
+	    "directory below which runs may work; can be repeated. Without one every run is refused", 0, 0 },
+	{ "spool", 's', OPTION_TEXT, E(spool), "DIR",
+	    "the agent's directory; key and certificates go to DIR/pki. Default " AGENT_SPOOL_DEFAULT, 0, 0 },
+	{ "config", 'c', OPTION_TEXT, E(config), "FILE",
+	    "the agent's configuration; FILE.d/" DROP_IN " is written. Default " LS_SYSCONFDIR "/lockstep/agent.conf",
+	    0, 0 },
+	{ "user", 'u', OPTION_TEXT, E(user), "NAME",
+	    "who owns the key; default " USUAL_USER ", which the packages make, else the present user", 0, 0 },
+	{ "quiet", 'q', OPTION_FLAG, E(quiet), NULL, "only errors", 0, 0 },
+	{ "verbose", 'v', OPTION_FLAG, E(verbose), NULL, "tell what is done and which files are written", 0, 0 },
+	{ "help", 'h', OPTION_FLAG, E(help), NULL, "explain and exit", 0, 0 },
+	{ 0 },
+};
+
+static int
+complain(const struct ls_err *err, int status)
+{
+	(void)fprintf(stderr, "lockstep-agent: enroll: %s\n", err->text);
+	return status;
+}
+
 static int
 usage(FILE *out)
 {
-	(void)fputs(
+	struct sink text = { 0 };
+
+	sink_printf(&text,
 	    "usage: lockstep-agent enroll HOST:PORT TOKEN [options]\n"
 	    "\n"
 	    "Makes a key on this node, gets its certificate from lockstepd at HOST:PORT and writes the agent's "
 	    "configuration.\n"
 	    "\"lockstep node add NAME\" on the coordinator's machine prints this command with its token, which works "
 	    "once.\n"
-	    "\n"
-	    "  --allow DIR     directory below which runs may work; can be repeated. Without one every run is refused\n"
-	    "  --spool DIR     the agent's directory; key and certificates go to DIR/pki. Default "
-	    "/var/lib/lockstep-agent\n"
-	    "  --config FILE   the agent's configuration; FILE.d/" DROP_IN " is written. Default " LS_SYSCONFDIR
-	    "/lockstep/agent.conf\n"
-	    "  --user NAME     who owns the key; default " USUAL_USER
-	    ", which the packages make, else the present user\n"
+	    "\n");
+	options_help(rows, &text);
+	sink_printf(&text,
 	    "\n"
 	    "example:\n"
 	    "  lockstep-agent enroll admin:7437 ls1-... --allow /mnt/shared/bench\n"
-	    "  systemctl enable --now lockstep-agent\n",
-	    out);
+	    "  systemctl enable --now lockstep-agent\n");
+	(void)fputs(text.text, out);
+	sink_free(&text);
 	return out == stdout ? EXIT_SUCCESS : EXIT_USAGE;
+}
+
+static void LS_PRINTF(2, 3) tell(const struct enroll *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!e->verbose)
+		return;
+	va_start(ap, fmt);
+	(void)vfprintf(stderr, fmt, ap);
+	va_end(ap);
 }
 
 /* --- the conversation -------------------------------------------------------------------------------------------------------- */
@@ -239,8 +274,8 @@ write_drop_in(const struct enroll *e, const char *pki, struct ls_err *err)
 		    e->address, pki, pki, pki);
 		if (strcmp(e->spool, AGENT_SPOOL_DEFAULT) != 0)
 			(void)fprintf(f, "spool = %s\n", e->spool);
-		for (size_t i = 0; i < e->allow_count; i++)
-			(void)fprintf(f, "allow = %s\n", e->allow[i]);
+		for (size_t i = 0; i < e->allow.count; i++)
+			(void)fprintf(f, "allow = %s\n", e->allow.items[i]);
 		bool bad = ferror(f) != 0;
 		if (fclose(f) != 0 || bad)
 			rc = ls_err_sys(err, errno, "%s: write", path);
@@ -301,60 +336,52 @@ enroll(struct enroll *e)
 		rc = ls_err_sys(&e->err, errno, "%s", pki);
 	if (rc == LS_OK)
 		rc = pki_request_new(&e->request, &e->err);
-	if (rc == LS_OK)
+	if (rc == LS_OK) {
+		tell(e, "a key is made; asking %s for its certificate\n", e->address);
 		rc = converse(e);
-	if (rc == LS_OK)
+	}
+	if (rc == LS_OK) {
+		tell(e, "certificate of node %s; writing to %s\n", e->id.name, pki);
 		rc = store(e, pki, owner);
-	if (rc == LS_OK)
+	}
+	if (rc == LS_OK) {
+		tell(e, "writing %s.d/" DROP_IN "\n", e->config);
 		rc = write_drop_in(e, pki, &e->err);
+	}
 	free(pki);
 	return rc;
 }
 
 /* --- the command ---------------------------------------------------------------------------------------------------------------- */
 
-static int
-complain(const struct ls_err *err, int status)
-{
-	(void)fprintf(stderr, "lockstep-agent: enroll: %s\n", err->text);
-	return status;
-}
-
+/* -1: go on; else the exit status. */
 static int
 parse(int argc, char **argv, struct enroll *e)
 {
-	static const struct option options[] = {
-		{ "allow", required_argument, NULL, 'a' },
-		{ "spool", required_argument, NULL, 's' },
-		{ "config", required_argument, NULL, 'c' },
-		{ "user", required_argument, NULL, 'u' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int c;
+	const struct option_set set = { rows, e };
+	struct option_texts words = { 0 };
+	enum ls_rc rc = options_parse(argc - 1, argv + 1, &set, 1, false, &words, NULL, &e->err);
+	size_t count = words.count;
 
-	optind = 1;
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
-	while ((c = getopt_long(argc, argv, "a:s:c:u:h", options, NULL)) != -1) {
-		const char *fault = c == 'a' ? pathname_fault(optarg) : NULL;
+	for (size_t i = 0; rc == LS_OK && i < e->allow.count; i++) {
+		const char *fault = pathname_fault(e->allow.items[i]);
 
-		if (c == 'h' || c == '?')
-			return c == 'h' ? usage(stdout) : usage(stderr);
-		if (fault != NULL || (c == 'a' && e->allow_count == ALLOW_MAX)) {
-			(void)fprintf(stderr, "lockstep-agent: enroll: --allow %s: %s\n", optarg,
+		if (fault != NULL || i == ALLOW_MAX)
+			rc = ls_err_set(&e->err, LS_E_INVALID, "--allow %s: %s", e->allow.items[i],
 			    fault != NULL ? fault : "too many");
-			return EXIT_USAGE;
-		}
-		if (c == 'a')
-			e->allow[e->allow_count++] = optarg;
-		else
-			*(c == 's' ? &e->spool : c == 'c' ? &e->config : &e->user) = optarg;
 	}
-	if (argc - optind != 2)
-		return usage(stderr);
-	e->address = argv[optind];
-	e->token_text = argv[optind + 1];
-	return -1;
+	if (rc == LS_OK && e->quiet && e->verbose)
+		rc = ls_err_set(&e->err, LS_E_INVALID, "--quiet and --verbose exclude each other");
+	if (count == 2) {
+		e->address = words.items[0];
+		e->token_text = words.items[1];
+	}
+	option_texts_free(&words);
+	if (rc != LS_OK)
+		return complain(&e->err, EXIT_USAGE);
+	if (e->help)
+		return usage(stdout);
+	return count == 2 ? -1 : usage(stderr);
 }
 
 static enum ls_rc
@@ -370,21 +397,28 @@ check(struct enroll *e)
 	return rc == LS_OK ? pki_token_parse(e->token_text, &e->token, &e->err) : rc;
 }
 
+static int
+enroll_parsed(struct enroll *e)
+{
+	if (check(e) != LS_OK)
+		return complain(&e->err, EXIT_USAGE);
+	enum ls_rc rc = enroll(e);
+	if (rc == LS_OK && !e->quiet)
+		printf("this node is %s now; start its agent: systemctl enable --now lockstep-agent\n", e->id.name);
+	pki_request_fini(&e->request);
+	free(e->cert);
+	free(e->ca);
+	return rc == LS_OK ? EXIT_SUCCESS : complain(&e->err, EXIT_FAILURE);
+}
+
 int
 enroll_main(int argc, char **argv)
 {
 	struct enroll e = { .config = LS_SYSCONFDIR "/lockstep/agent.conf", .spool = AGENT_SPOOL_DEFAULT };
 	int status = parse(argc, argv, &e);
 
-	if (status >= 0)
-		return status;
-	if (check(&e) != LS_OK)
-		return complain(&e.err, EXIT_USAGE);
-	enum ls_rc rc = enroll(&e);
-	if (rc == LS_OK)
-		printf("this node is %s now; start its agent: systemctl enable --now lockstep-agent\n", e.id.name);
-	pki_request_fini(&e.request);
-	free(e.cert);
-	free(e.ca);
-	return rc == LS_OK ? EXIT_SUCCESS : complain(&e.err, EXIT_FAILURE);
+	if (status < 0)
+		status = enroll_parsed(&e);
+	option_texts_free(&e.allow);
+	return status;
 }

@@ -52,19 +52,20 @@ run_daemon(const struct agent_config *config)
 }
 
 static int
-stop_load(const struct agent_config *config)
+stop_load(const struct agent_config *config, bool quiet)
 {
 	struct ls_err err;
 	pid_t pid;
 
 	if (pidfile_signal(config->spool, SIGUSR1, &pid, &err))
 		return complain(&err, EXIT_FAILURE);
-	printf("the agent (pid %d) ends its load\n", (int)pid);
+	if (!quiet)
+		printf("the agent (pid %d) ends its load\n", (int)pid);
 	return EXIT_SUCCESS;
 }
 
 static int
-check_config(const struct agent_config *config)
+check_config(const struct agent_config *config, bool quiet)
 {
 	struct ls_err err;
 	char name[IDENTITY_NAME_MAX + 1];
@@ -75,7 +76,8 @@ check_config(const struct agent_config *config)
 		ls_err_sys(&err, errno, "runner: %s", config->runner);
 		return complain(&err, EXIT_FAILURE);
 	}
-	printf("configuration of node %s is in order\n", name);
+	if (!quiet)
+		printf("configuration of node %s is in order\n", name);
 	return EXIT_SUCCESS;
 }
 
@@ -98,9 +100,9 @@ with_config(const struct conf_args *args, const struct agent_config *config)
 		return EXIT_SUCCESS;
 	}
 	if (args->check)
-		return check_config(config);
+		return check_config(config, args->quiet);
 	if (args->word != NULL)
-		return stop_load(config);
+		return stop_load(config, args->quiet);
 	if (agent_config_check(config, &err))
 		return complain(&err, EXIT_USAGE);
 	return run_daemon(config);

@@ -129,18 +129,15 @@ helper_config_print_help(FILE *out)
 	    "\n"
 	    "  lockstep-helper [--config FILE] [--set KEY=VALUE ...]   serves the connection that it is started with\n"
 	    "                                                          (lockstep-helper.socket)\n"
-	    "\n"
-	    "  --config FILE     configuration instead of the installed helper.conf\n"
-	    "  --set KEY=VALUE   one key on top of the file; can be repeated\n"
-	    "  --check-config    read the configuration, say what is wrong, and exit\n"
-	    "  --print-config    print the configuration in force as a file, with an explanation of each key\n"
-	    "  --version         version and build\n"
-	    "\n"
-	    "Examples:\n"
-	    "  systemctl enable --now lockstep-helper.socket\n"
-	    "  lockstep-helper --print-config > /etc/lockstep/helper.conf\n"
-	    "\n"
-	    "Keys of the configuration (section [" HELPER_CONFIG_SECTION "]):\n",
+	    "\n",
+	    out);
+	conf_args_help(NULL, out);
+	(void)fputs("\n"
+		    "Examples:\n"
+		    "  systemctl enable --now lockstep-helper.socket\n"
+		    "  lockstep-helper --print-config > /etc/lockstep/helper.conf\n"
+		    "\n"
+		    "Keys of the configuration (section [" HELPER_CONFIG_SECTION "]):\n",
 	    out);
 	for (size_t i = 0; i < helper_config_desc.field_count; i++)
 		(void)fprintf(

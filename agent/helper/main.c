@@ -45,7 +45,7 @@ find_connection(struct ls_err *err)
 }
 
 static int
-serve(const struct helper_config *config)
+serve(const struct conf_args *args, const struct helper_config *config)
 {
 	struct ls_err err;
 	const struct helper_machine machine = {
@@ -53,7 +53,7 @@ serve(const struct helper_config *config)
 		.lock = "/run/lockstep-helper.lock",
 	};
 
-	ls_log_init("lockstep-helper", LS_LOG_INFO);
+	ls_log_init("lockstep-helper", args->quiet ? LS_LOG_ERROR : args->verbose ? LS_LOG_DEBUG : LS_LOG_INFO);
 	if (find_connection(&err))
 		return complain(&err, EXIT_USAGE);
 
@@ -74,10 +74,11 @@ with_config(const struct conf_args *args, const struct helper_config *config)
 		return EXIT_SUCCESS;
 	}
 	if (args->check) {
-		printf("configuration is in order\n");
+		if (!args->quiet)
+			printf("configuration is in order\n");
 		return EXIT_SUCCESS;
 	}
-	return serve(config);
+	return serve(args, config);
 }
 
 int

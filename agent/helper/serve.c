@@ -75,6 +75,7 @@ helper_answer(
 
 	if (rc != LS_OK)
 		return helper_answer_no(err.text, buf, HELPER_PACKET_MAX);
+	ls_log(LS_LOG_DEBUG, "asked", "request=%d", (int)request.verb);
 	switch (request.verb) {
 	case HELPER_STATUS:
 		rc = tell_status(config, text, sizeof(text));

@@ -246,20 +246,59 @@ put_scaled(char *buf, size_t len, double value, double base, const char *const *
 	return buf;
 }
 
+/* Like the locale: chosen once for the whole process, by whoever talks to people. */
+static enum units_style style_in_use = UNITS_BINARY;
+
+void
+units_use(enum units_style style)
+{
+	style_in_use = style;
+}
+
+double
+units_mega(void)
+{
+	return style_in_use == UNITS_SI ? 1e6 : 1048576.0;
+}
+
+const char *
+units_mega_name(void)
+{
+	return style_in_use == UNITS_SI ? "MB" : "MiB";
+}
+
+const char *
+units_mega_rate(void)
+{
+	return style_in_use == UNITS_SI ? "MB/s" : "MiB/s";
+}
+
+const char *
+units_mega_note(void)
+{
+	return style_in_use == UNITS_SI ? "MB = 1000000 bytes" : "MiB = 1048576 bytes";
+}
+
 const char *
 units_format_size(uint64_t bytes, char *buf, size_t len)
 {
-	static const char *const units[] = { " B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB" };
+	static const char *const binary[] = { " B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB" };
+	static const char *const si[] = { " B", " kB", " MB", " GB", " TB", " PB", " EB" };
 
-	return put_scaled(buf, len, (double)bytes, 1024, units, ARRAY_LEN(units), true);
+	if (style_in_use == UNITS_SI)
+		return put_scaled(buf, len, (double)bytes, 1000, si, ARRAY_LEN(si), true);
+	return put_scaled(buf, len, (double)bytes, 1024, binary, ARRAY_LEN(binary), true);
 }
 
 const char *
 units_format_rate(double bytes_per_s, char *buf, size_t len)
 {
-	static const char *const units[] = { " B/s", " KiB/s", " MiB/s", " GiB/s", " TiB/s", " PiB/s", " EiB/s" };
+	static const char *const binary[] = { " B/s", " KiB/s", " MiB/s", " GiB/s", " TiB/s", " PiB/s", " EiB/s" };
+	static const char *const si[] = { " B/s", " kB/s", " MB/s", " GB/s", " TB/s", " PB/s", " EB/s" };
 
-	return put_scaled(buf, len, bytes_per_s, 1024, units, ARRAY_LEN(units), false);
+	if (style_in_use == UNITS_SI)
+		return put_scaled(buf, len, bytes_per_s, 1000, si, ARRAY_LEN(si), false);
+	return put_scaled(buf, len, bytes_per_s, 1024, binary, ARRAY_LEN(binary), false);
 }
 
 const char *

@@ -38,4 +38,17 @@ const char *units_format_duration(int64_t ns, char *buf, size_t len);
 /* "12.3 k" style count with SI prefix; whole numbers below 1000 without decimals. */
 const char *units_format_count(double value, char *buf, size_t len);
 
+/*
+ * Which units sizes and rates of bytes are told in: powers of 1024 (KiB, MiB) unless it is asked for powers of 1000 (kB, MB). For texts that people
+ * read; a program sets it once, before it has a second thread. Numbers for programs are bytes in any case.
+ */
+enum units_style { UNITS_BINARY = 0, UNITS_SI };
+void units_use(enum units_style style);
+
+/* The unit of columns in that style: its bytes, its name, its name as a rate, and a sentence that says what it is. Static texts. */
+double units_mega(void);
+const char *units_mega_name(void);
+const char *units_mega_rate(void);
+const char *units_mega_note(void);
+
 #endif

@@ -4,80 +4,54 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/conf/conf.h"
 
-/* Is argv[*i] that option? Then *value is what it was given, NULL if nothing, and *i stands on the last argument used. */
-static bool
-is_valued(int argc, char **argv, int *i, const char *name, const char **value)
-{
-	const char *arg = argv[*i];
-	size_t n = strlen(name);
+#define A(member) offsetof(struct conf_args, member)
 
-	if (strncmp(arg, name, n) != 0)
-		return false;
-	if (arg[n] == '=') {
-		*value = arg + n + 1;
-		return true;
-	}
-	if (arg[n] != '\0')
-		return false;
-	*value = *i + 1 < argc ? argv[++*i] : NULL;
-	return true;
-}
-
-static bool
-take_flag(const char *arg, struct conf_args *a)
-{
-	if (strcmp(arg, "--check-config") == 0)
-		a->check = true;
-	else if (strcmp(arg, "--print-config") == 0)
-		a->print = true;
-	else if (strcmp(arg, "--version") == 0)
-		a->version = true;
-	else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0)
-		a->help = true;
-	else
-		return false;
-	return true;
-}
+static const struct option_row rows[] = {
+	{ "config", 0, OPTION_TEXT, A(file), "FILE", "configuration instead of the installed one", 0, 0 },
+	{ "set", 0, OPTION_TEXTS, A(set), "KEY=VALUE", "one key on top of the file; can be repeated", 0, 0 },
+	{ "check-config", 0, OPTION_FLAG, A(check), NULL,
+	    "read and check the configuration, say what is wrong, and exit", 0, 0 },
+	{ "print-config", 0, OPTION_FLAG, A(print), NULL, "print the configuration in force as a file, and exit", 0,
+	    0 },
+	{ "quiet", 'q', OPTION_FLAG, A(quiet), NULL, "only errors", 0, 0 },
+	{ "verbose", 'v', OPTION_FLAG, A(verbose), NULL, "more: log level debug, and what commands look at", 0, 0 },
+	{ "version", 0, OPTION_FLAG, A(version), NULL, "print versions of program, protocol and libraries, and exit", 0,
+	    0 },
+	{ "help", 'h', OPTION_FLAG, A(help), NULL, "explain and exit", 0, 0 },
+	{ 0 },
+};
 
 static enum ls_rc
-take_valued(int argc, char **argv, int *i, const char *own_option, struct conf_args *a, struct ls_err *err)
+take_words(const struct option_texts *words, const char *own_word, struct conf_args *a, struct ls_err *err)
 {
-	const char *arg = argv[*i];
-	const char *value = NULL;
-
-	if (is_valued(argc, argv, i, "--config", &value)) {
-		a->file = value;
-	} else if (is_valued(argc, argv, i, "--set", &value)) {
-		a->set = ls_grow(a->set, a->set_count, sizeof(*a->set));
-		a->set[a->set_count++] = value;
-	} else if (own_option != NULL && is_valued(argc, argv, i, own_option, &value)) {
-		a->own = value;
-	} else {
-		return ls_err_set(err, LS_E_INVALID, "%s: unknown argument; --help tells which there are", arg);
+	for (size_t i = 0; i < words->count; i++) {
+		if (own_word == NULL || a->word != NULL || strcmp(words->items[i], own_word) != 0)
+			return ls_err_set(
+			    err, LS_E_INVALID, "%s: unknown argument; --help tells which there are", words->items[i]);
+		a->word = words->items[i];
 	}
-	if (value == NULL)
-		return ls_err_set(err, LS_E_INVALID, "%s: needs a value", arg);
 	return LS_OK;
 }
 
 enum ls_rc
-conf_args_parse(
-    int argc, char **argv, const char *own_option, const char *own_word, struct conf_args *out, struct ls_err *err)
+conf_args_parse(int argc, char **argv, const struct option_row *own, const char *own_word, struct conf_args *out,
+    struct ls_err *err)
 {
 	struct conf_args a = { 0 };
-	enum ls_rc rc = LS_OK;
+	struct option_texts words = { 0 };
+	const struct option_set sets[] = { { rows, &a }, { own, &a } };
+	enum ls_rc rc =
+	    options_parse(LS_MAX(argc - 1, 0), argv + 1, sets, own != NULL ? 2 : 1, false, &words, NULL, err);
 
-	for (int i = 1; rc == LS_OK && i < argc; i++) {
-		if (take_flag(argv[i], &a))
-			continue;
-		if (own_word != NULL && a.word == NULL && strcmp(argv[i], own_word) == 0)
-			a.word = argv[i];
-		else
-			rc = take_valued(argc, argv, &i, own_option, &a, err);
-	}
+	if (rc == LS_OK)
+		rc = take_words(&words, own_word, &a, err);
+	if (rc == LS_OK && a.quiet && a.verbose)
+		rc = ls_err_set(err, LS_E_INVALID, "--quiet and --verbose exclude each other");
+	option_texts_free(&words);
 	if (rc != LS_OK) {
 		conf_args_fini(&a);
 		return rc;
@@ -89,9 +63,19 @@ conf_args_parse(
 void
 conf_args_fini(struct conf_args *args)
 {
-	free(args->set);
-	args->set = NULL;
-	args->set_count = 0;
+	option_texts_free(&args->set);
+}
+
+void
+conf_args_help(const struct option_row *own, FILE *out)
+{
+	struct sink text = { 0 };
+
+	options_help(rows, &text);
+	if (own != NULL)
+		options_help(own, &text);
+	(void)fputs(text.text, out);
+	sink_free(&text);
 }
 
 static enum ls_rc
@@ -108,6 +92,17 @@ apply_set(const char *text, const struct struct_desc *desc, void *obj, struct ls
 	return rc;
 }
 
+/* How much is logged, where that is a key. */
+static enum ls_rc
+apply_verbosity(const struct conf_args *args, const struct struct_desc *desc, void *obj, struct ls_err *err)
+{
+	const char *level = ls_log_level_names[args->quiet ? LS_LOG_ERROR : LS_LOG_DEBUG];
+
+	if ((!args->quiet && !args->verbose) || field_find(desc, "log_level") == NULL)
+		return LS_OK;
+	return conf_set(desc, obj, "log_level", level, args->quiet ? "--quiet" : "--verbose", err);
+}
+
 enum ls_rc
 conf_args_load(const struct conf_args *args, const char *usual_file, const char *section,
     const struct struct_desc *desc, void *obj, struct ls_err *err)
@@ -119,8 +114,10 @@ conf_args_load(const struct conf_args *args, const char *usual_file, const char 
 	enum ls_rc rc = conf_load(file, section, desc, obj, err);
 	if (rc != LS_OK)
 		return rc;
-	for (size_t i = 0; rc == LS_OK && i < args->set_count; i++)
-		rc = apply_set(args->set[i], desc, obj, err);
+	for (size_t i = 0; rc == LS_OK && i < args->set.count; i++)
+		rc = apply_set(args->set.items[i], desc, obj, err);
+	if (rc == LS_OK)
+		rc = apply_verbosity(args, desc, obj, err);
 	if (rc != LS_OK)
 		field_struct_fini(desc, obj);
 	return rc;

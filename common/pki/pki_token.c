@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/base64.h"
 #include "common/base/mem.h"
 #include "common/pki/pki_enroll.h"
 #include "common/pki/pki_int.h"
@@ -44,7 +45,7 @@ pki_token_parse(const char *text, struct pki_token *out, struct ls_err *err)
 		plain[i] = (char)(c == '-' ? '+' : c == '_' ? '/' : c);
 	}
 	plain[TEXT_BYTES] = '\0';
-	if (EVP_DecodeBlock(raw, (const unsigned char *)plain, TEXT_BYTES) != PKI_FINGERPRINT_BYTES + PKI_SECRET_BYTES)
+	if (base64_decode(plain, raw, sizeof(raw)) != PKI_FINGERPRINT_BYTES + PKI_SECRET_BYTES)
 		return ls_err_set(err, LS_E_INVALID, "this is no token");
 	memcpy(out->fingerprint, raw, sizeof(out->fingerprint));
 	memcpy(out->secret, raw + PKI_FINGERPRINT_BYTES, sizeof(out->secret));
@@ -57,16 +58,17 @@ static void
 token_text(const struct pki_token *token, char out[PKI_TOKEN_LEN + 1])
 {
 	unsigned char raw[PKI_FINGERPRINT_BYTES + PKI_SECRET_BYTES];
-	unsigned char text[TEXT_BYTES + 1];
+	struct sink text = { 0 };
 
 	memcpy(raw, token->fingerprint, PKI_FINGERPRINT_BYTES);
 	memcpy(raw + PKI_FINGERPRINT_BYTES, token->secret, PKI_SECRET_BYTES);
-	EVP_EncodeBlock(text, raw, (int)sizeof(raw));
-	for (size_t i = 0; i < TEXT_BYTES; i++)
-		text[i] = (unsigned char)(text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i]);
-	snprintf(out, PKI_TOKEN_LEN + 1, "%s%s", prefix, (const char *)text);
+	base64_encode(raw, sizeof(raw), &text);
+	for (size_t i = 0; i < text.len; i++)
+		text.text[i] = (char)(text.text[i] == '+' ? '-' : text.text[i] == '/' ? '_' : text.text[i]);
+	snprintf(out, PKI_TOKEN_LEN + 1, "%s%s", prefix, text.text);
 	OPENSSL_cleanse(raw, sizeof(raw));
-	OPENSSL_cleanse(text, sizeof(text));
+	OPENSSL_cleanse(text.text, text.len);
+	sink_free(&text);
 }
 
 /* DIR/tokens/<hash of the secret>: who can read the directory learns no secret. */

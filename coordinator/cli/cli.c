@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/field.h"
 #include "common/base/mem.h"
+#include "common/base/units.h"
 #include "common/base/version.h"
 #include "common/net/loop.h"
 #include "common/net/tls.h"
@@ -26,10 +28,55 @@ const struct option_row cli_options[] = {
 	{ "cert", 0, OPTION_TEXT, G(cert), "FILE", "for TLS: an operator's certificate (PEM); default $LOCKSTEP_CERT",
 	    0, 0 },
 	{ "key", 0, OPTION_TEXT, G(key), "FILE", "for TLS: its private key (PEM); default $LOCKSTEP_KEY", 0, 0 },
+	{ "units", 0, OPTION_TEXT, G(units), "binary|si",
+	    "sizes and rates for people in powers of 1024 (KiB, MiB; the default) or of 1000 (kB, MB); forms for "
+	    "programs "
+	    "never change",
+	    0, 0 },
+	{ "quiet", 'q', OPTION_FLAG, G(quiet), NULL, "no progress and no remarks: only what was asked for, and errors",
+	    0, 0 },
+	{ "verbose", 'v', OPTION_FLAG, G(verbose), NULL,
+	    "tell on standard error what is done: connection, messages, time taken", 0, 0 },
 	{ "help", 'h', OPTION_FLAG, G(help), NULL, "explain and exit", 0, 0 },
-	{ "version", 0, OPTION_FLAG, G(version), NULL, "print version and build and exit", 0, 0 },
+	{ "version", 0, OPTION_FLAG, G(version), NULL, "print version, build and libraries and exit", 0, 0 },
 	{ 0 },
 };
+
+/* Texts of peers and file names must not control the terminal. */
+static void
+mask_controls(char *text)
+{
+	for (char *p = text; *p != '\0'; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = ' ';
+}
+
+void
+cli_say(const struct cli *cli, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (cli->quiet)
+		return;
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+}
+
+void
+cli_trace(const struct cli *cli, const char *fmt, ...)
+{
+	char text[2048];
+	va_list ap;
+
+	if (!cli->verbose)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	mask_controls(text);
+	fprintf(stderr, "lockstep: %s\n", text);
+}
 
 enum cli_exit
 cli_fail(enum cli_exit status, const char *fmt, ...)
@@ -40,9 +87,7 @@ cli_fail(enum cli_exit status, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	for (char *p = text; *p != '\0'; p++) /* texts of peers and file names must not control the terminal */
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = ' ';
+	mask_controls(text);
 	fprintf(stderr, "lockstep: %s\n", text);
 	return status;
 }
@@ -148,6 +193,39 @@ check_words(const struct cmd *cmd, const struct option_texts *words)
 	return CLI_OK;
 }
 
+/* Before anything is printed: --units. */
+static enum cli_exit
+choose_units(const struct cli *cli)
+{
+	static const char *const names[] = { [UNITS_BINARY] = "binary", [UNITS_SI] = "si", NULL };
+	int style = cli->units != NULL ? field_enum_value(names, cli->units) : UNITS_BINARY;
+
+	if (style < 0)
+		return cli_fail(CLI_USAGE, "--units: \"%s\" is not known; there are binary and si", cli->units);
+	units_use((enum units_style)style);
+	return CLI_OK;
+}
+
+static enum cli_exit
+do_cmd(struct cli *cli, const struct cmd *cmd, const void *options, const struct option_texts *words)
+{
+	struct ls_mono began = ls_mono_now();
+	char took[32];
+
+	if (cli->quiet && cli->verbose)
+		return cli_fail(CLI_USAGE, "--quiet and --verbose exclude each other");
+	enum cli_exit status = choose_units(cli);
+	if (status == CLI_OK)
+		status = check_words(cmd, words);
+	if (status != CLI_OK)
+		return status;
+	cli_trace(cli, "%s of lockstep %s (%s)", cmd->name, lockstep_version, lockstep_build);
+	status = cmd->run(cli, options, words);
+	cli_trace(cli, "%s took %s, exit status %d", cmd->name,
+	    units_format_duration(ls_mono_now().ns - began.ns, took, sizeof(took)), (int)status);
+	return status;
+}
+
 static enum cli_exit
 run_cmd(struct cli *cli, const struct cmd *cmd, int argc, char *const *argv)
 {
@@ -161,8 +239,8 @@ run_cmd(struct cli *cli, const struct cmd *cmd, int argc, char *const *argv)
 		status = cli_fail(CLI_USAGE, "%s: %s (lockstep %s --help explains)", cmd->name, err.text, cmd->name);
 	else if (cli->help)
 		print_help(cmd);
-	else if ((status = check_words(cmd, &words)) == CLI_OK)
-		status = cmd->run(cli, options, &words);
+	else
+		status = do_cmd(cli, cmd, options, &words);
 	options_release(cmd->options, options);
 	option_texts_free(&words);
 	free(options);

@@ -26,6 +26,7 @@ struct client {
 	struct tls_ctx *tls;
 	struct conn *conn; /* NULL once closed */
 	char address[300];
+	const struct cli *cli;
 	bool open, woken;
 	struct queued *first, **last;
 	struct ls_err why; /* why it closed */
@@ -172,11 +173,13 @@ client_open(const struct cli *cli, const char *address, struct client **out, str
 	enum ls_rc rc;
 
 	client->last = &client->first;
+	client->cli = cli;
 	snprintf(client->address, sizeof(client->address), "%s",
 	    address != NULL ? address : setting(cli->server, "LOCKSTEP_SERVER", DEFAULT_SERVER));
 	rc = loop_new(&client->loop, err);
 	if (rc == LS_OK)
 		rc = dial(cli, client, err);
+	cli_trace(cli, "lockstepd at %s: %s", client->address, rc == LS_OK ? "connected" : err->text);
 	if (rc == LS_OK)
 		rc = greet(client, err);
 	if (rc != LS_OK) {
@@ -229,6 +232,7 @@ client_send(struct client *client, enum msg_type type, const void *body, struct 
 
 	if (rc != LS_OK)
 		return rc;
+	cli_trace(client->cli, "to lockstepd: %s, %zu bytes", msg_info(type)->name, len);
 	if (client->conn != NULL)
 		conn_send(client->conn, text, len);
 	free(text);
@@ -245,6 +249,7 @@ take_first(struct client *client, struct msg *out, struct ls_err *err)
 		client->last = &client->first;
 	*out = q->msg;
 	free(q);
+	cli_trace(client->cli, "from lockstepd: %s", msg_info(out->type)->name);
 	if (out->type != MSG_ERROR)
 		return LS_OK;
 	ls_err_set(err, LS_E_PROTO, "%s", ((struct msg_error *)out->body)->text);
@@ -316,16 +321,23 @@ client_expect(struct client *client, enum msg_type type, struct msg *out, struct
 	return rc;
 }
 
-/* The done after a whole answer. */
-static enum ls_rc
-expect_end(struct client *client, struct ls_err *err)
+enum ls_rc
+client_expect_done(struct client *client, struct ls_err *err)
 {
 	struct msg msg;
-	enum ls_rc rc = client_expect(client, MSG_DONE, &msg, err);
+	bool message = false;
+	enum ls_rc rc = LS_OK;
 
-	if (rc == LS_OK)
-		msg_fini(&msg);
-	return rc;
+	while (!message && rc == LS_OK)
+		rc = client_next(client, &msg, &message, err);
+	if (rc != LS_OK)
+		return rc;
+	if (msg.type == MSG_DONE)
+		rc = done_instead(msg.body, err);
+	else
+		rc = ls_err_set(err, LS_E_PROTO, "lockstepd sent %s where done was due", msg_info(msg.type)->name);
+	msg_fini(&msg);
+	return rc == LS_E_NOTFOUND ? LS_OK : rc;
 }
 
 enum ls_rc
@@ -360,7 +372,7 @@ client_export(
 		msg_fini(&msg);
 	}
 	if (rc == LS_OK)
-		rc = expect_end(client, err);
+		rc = client_expect_done(client, err);
 	if (rc != LS_OK) {
 		sink_free(&text);
 		return rc;
@@ -401,5 +413,5 @@ client_import(struct client *client, const char *text, size_t len, bool *known, 
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): ls_err_set never returns LS_OK, so the body is there */
 	*known = m->known;
 	msg_fini(&msg);
-	return expect_end(client, err);
+	return client_expect_done(client, err);
 }

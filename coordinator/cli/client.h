@@ -46,6 +46,9 @@ struct loop *client_loop(struct client *client);
  */
 enum ls_rc client_expect(struct client *client, enum msg_type type, struct msg *out, struct ls_err *err) LS_MUST_CHECK;
 
+/* Waits for done, the end of an answer. Errors: LS_E_REFUSED or LS_E_STATE with its text, LS_E_PROTO for anything else. */
+enum ls_rc client_expect_done(struct client *client, struct ls_err *err) LS_MUST_CHECK;
+
 /* How much of a results document: all that tables and charts need; without what is long and no table needs; with all that external
  * programs have printed, not only its end. */
 enum client_wants { CLIENT_DOCUMENT = 0, CLIENT_SUMMARY, CLIENT_WHOLE };

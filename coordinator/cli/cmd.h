@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "common/base/err.h"
-#include "coordinator/cli/options.h"
+#include "common/conf/options.h"
 
 /* Exit statuses; documented in every --help. */
 enum cli_exit {
@@ -24,7 +24,8 @@ enum cli_exit {
 struct cli {
 	const char *server;
 	const char *ca, *cert, *key;
-	bool help, version;
+	const char *units; /* a name of units_style_names, or NULL */
+	bool quiet, verbose, help, version;
 };
 
 extern const struct option_row cli_options[];
@@ -46,6 +47,12 @@ extern const struct cmd *const cmds[];
 
 /* The whole program: parses, finds the command, runs it. Returns the exit status. */
 enum cli_exit cli_main(int argc, char *const *argv);
+
+/* A remark on standard output, such as that something was done; nothing with --quiet. */
+void cli_say(const struct cli *cli, const char *fmt, ...) LS_PRINTF(2, 3);
+
+/* A line on standard error about what goes on; only with --verbose. Keeps control characters from the terminal. */
+void cli_trace(const struct cli *cli, const char *fmt, ...) LS_PRINTF(2, 3);
 
 /* One line "lockstep: ..." on standard error; returns status. */
 enum cli_exit cli_fail(enum cli_exit status, const char *fmt, ...) LS_PRINTF(2, 3);

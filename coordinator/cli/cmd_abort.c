@@ -99,7 +99,7 @@ run_abort(const struct cli *cli, const void *opaque, const struct option_texts *
 		rc = abort_run(client, id, options->reason, &err);
 	client_close(client);
 	if (rc == LS_OK)
-		printf("aborted %s\n", id);
+		cli_say(cli, "aborted %s\n", id);
 	free(id);
 	return rc == LS_OK ? CLI_OK : cli_fail(CLI_FAILED, "%s", err.text);
 }

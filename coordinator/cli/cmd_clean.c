@@ -140,7 +140,7 @@ answered_yes(const struct leftover *f)
 }
 
 static enum cli_exit
-remove_one(const char *path, const struct leftover *f, const struct clean_options *options)
+remove_one(const struct cli *cli, const char *path, const struct leftover *f, const struct clean_options *options)
 {
 	const char *why = leftovers_refusal(f, options->force);
 	struct ls_err err;
@@ -149,13 +149,13 @@ remove_one(const char *path, const struct leftover *f, const struct clean_option
 	if (why != NULL)
 		return cli_fail(CLI_REFUSED, ".lockstep-%s stays: %s", f->run, why);
 	if (!options->yes && !answered_yes(f)) {
-		printf(".lockstep-%s stays\n", f->run);
+		cli_say(cli, ".lockstep-%s stays\n", f->run);
 		return CLI_OK;
 	}
 	if (leftovers_remove(path, f->run, &left, &err) != LS_OK)
 		return cli_fail(CLI_FAILED, ".lockstep-%s: %s", f->run, err.text);
 	if (left == NULL) {
-		printf("removed .lockstep-%s\n", f->run);
+		cli_say(cli, "removed .lockstep-%s\n", f->run);
 		return CLI_OK;
 	}
 
@@ -166,13 +166,13 @@ remove_one(const char *path, const struct leftover *f, const struct clean_option
 }
 
 static enum cli_exit
-remove_all(
-    const char *path, const struct leftovers *l, const struct clean_options *options, const struct option_texts *words)
+remove_all(const struct cli *cli, const char *path, const struct leftovers *l, const struct clean_options *options,
+    const struct option_texts *words)
 {
 	enum cli_exit status = CLI_OK;
 
 	for (size_t i = 0; i < l->count; i++) {
-		enum cli_exit one = is_meant(&l->list[i], words) ? remove_one(path, &l->list[i], options) : CLI_OK;
+		enum cli_exit one = is_meant(&l->list[i], words) ? remove_one(cli, path, &l->list[i], options) : CLI_OK;
 
 		if (one != CLI_OK)
 			status = one;
@@ -210,11 +210,11 @@ run_clean(const struct cli *cli, const void *opaque, const struct option_texts *
 	if (options->json)
 		print_json(&l);
 	else if (l.count == 0)
-		printf("no run has left anything in %s\n", path);
+		cli_say(cli, "no run has left anything in %s\n", path);
 	else
 		print_table(&l);
 	if (options->remove)
-		status = remove_all(path, &l, options, words);
+		status = remove_all(cli, path, &l, options, words);
 	leftovers_free(&l);
 	return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/mem.h"
+#include "common/base/units.h"
 #include "coordinator/cli/documents.h"
 #include "coordinator/cli/files.h"
 #include "coordinator/report/compare.h"
@@ -300,6 +301,9 @@ run_compare(const struct cli *cli, const void *opaque, const struct option_texts
 	enum ls_rc rc = find_metric(options->metric, &metric, &err);
 	if (rc == LS_OK)
 		rc = find_format(options->format, &format, &err);
+	/* Sentences of the document for programs have sizes in them. */
+	if (rc == LS_OK && (options->json != NULL || strcmp(format->name, "json") == 0))
+		units_use(UNITS_BINARY);
 	if (rc == LS_OK && options->fail_if_slower != NULL)
 		rc = parse_tolerance(options->fail_if_slower, &tolerance, &err);
 	if (rc == LS_OK && words->count == 1)

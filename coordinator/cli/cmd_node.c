@@ -23,7 +23,7 @@ struct node_options {
 #define O(member) offsetof(struct node_options, member)
 
 static const struct option_row rows[] = {
-	{ "valid", 'v', OPTION_DURATION, O(valid_ns), "TIME", "add: for how long the token can be used; default 24 h",
+	{ "valid", 0, OPTION_DURATION, O(valid_ns), "TIME", "add: for how long the token can be used; default 24 h",
 	    NS_PER_S, 30 * 86400 * NS_PER_S },
 	{ "address", 'a', OPTION_TEXT, O(address), "HOST:PORT",
 	    "add: how nodes reach lockstepd; default its own host's name", 0, 0 },
@@ -47,10 +47,13 @@ print_added(const struct msg_node_added *m, const struct node_options *options)
 }
 
 static enum ls_rc
-add(struct client *client, const struct node_options *options, const char *node, struct ls_err *err)
+add(const struct cli *cli, struct client *client, const struct node_options *options, const char *node,
+    struct ls_err *err)
 {
 	struct msg_node_add ask;
 	struct msg msg;
+
+	(void)cli;
 
 	msg_body_init(MSG_NODE_ADD, &ask);
 	free(ask.node);
@@ -64,17 +67,14 @@ add(struct client *client, const struct node_options *options, const char *node,
 		return rc;
 	print_added(msg.body, options);
 	msg_fini(&msg);
-	rc = client_expect(client, MSG_NODE_ADDED, &msg, err);
-	if (rc == LS_OK)
-		msg_fini(&msg);
-	return rc == LS_E_NOTFOUND ? LS_OK : rc;
+	return client_expect_done(client, err);
 }
 
 static enum ls_rc
-removal(struct client *client, const struct node_options *options, const char *node, struct ls_err *err)
+removal(const struct cli *cli, struct client *client, const struct node_options *options, const char *node,
+    struct ls_err *err)
 {
 	struct msg_node_remove ask;
-	struct msg msg;
 
 	(void)options;
 	msg_body_init(MSG_NODE_REMOVE, &ask);
@@ -83,19 +83,17 @@ removal(struct client *client, const struct node_options *options, const char *n
 	enum ls_rc rc = client_send(client, MSG_NODE_REMOVE, &ask, err);
 	msg_body_fini(MSG_NODE_REMOVE, &ask);
 	if (rc == LS_OK)
-		rc = client_expect(client, MSG_NODE_ADDED, &msg, err); /* nothing but done comes */
-	if (rc == LS_OK)
-		msg_fini(&msg);
-	if (rc != LS_E_NOTFOUND)
+		rc = client_expect_done(client, err);
+	if (rc != LS_OK)
 		return rc;
-	printf("removed %s: its certificates are revoked and its connection has ended\n", node);
+	cli_say(cli, "removed %s: its certificates are revoked and its connection has ended\n", node);
 	return LS_OK;
 }
 
 static const struct {
 	const char *name;
-	enum ls_rc (*run)(
-	    struct client *client, const struct node_options *options, const char *node, struct ls_err *err);
+	enum ls_rc (*run)(const struct cli *cli, struct client *client, const struct node_options *options,
+	    const char *node, struct ls_err *err);
 } actions[] = {
 	{ "add", add },
 	{ "remove", removal },
@@ -114,7 +112,7 @@ run_node(const struct cli *cli, const void *opaque, const struct option_texts *w
 		return cli_fail(CLI_USAGE, "node: \"%s\" is not known; there are add and remove", words->items[0]);
 	if (client_open(cli, NULL, &client, &err) != LS_OK)
 		return cli_fail_err(&err);
-	enum ls_rc rc = actions[i].run(client, opaque, words->items[1], &err);
+	enum ls_rc rc = actions[i].run(cli, client, opaque, words->items[1], &err);
 	client_close(client);
 	return rc == LS_OK ? CLI_OK : cli_fail_err(&err);
 }

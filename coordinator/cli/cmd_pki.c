@@ -52,7 +52,7 @@ pki_failed(const struct ls_err *err)
 }
 
 static enum cli_exit
-run_init(const struct pki_options *options, const struct option_texts *words)
+run_init(const struct cli *cli, const struct pki_options *options, const struct option_texts *words)
 {
 	struct ls_err err;
 	const char *dir = words->items[1];
@@ -60,12 +60,13 @@ run_init(const struct pki_options *options, const struct option_texts *words)
 
 	if (pki_init(dir, options->name != NULL ? options->name : "lockstep", days, &err) != LS_OK)
 		return pki_failed(&err);
-	printf("made %s/ca.crt and %s/ca.key; keep the key safe, it is needed only to issue certificates\n", dir, dir);
+	cli_say(cli, "made %s/ca.crt and %s/ca.key; keep the key safe, it is needed only to issue certificates\n", dir,
+	    dir);
 	return CLI_OK;
 }
 
 static enum cli_exit
-issue(const struct pki_options *options, const struct option_texts *words, bool renew)
+issue(const struct cli *cli, const struct pki_options *options, const struct option_texts *words, bool renew)
 {
 	struct identity id = { .role = ROLE_NONE };
 	struct ls_err err;
@@ -83,25 +84,25 @@ issue(const struct pki_options *options, const struct option_texts *words, bool 
 	snprintf(id.name, sizeof(id.name), "%s", words->items[3]);
 	if (pki_issue(dir, &id, options->days != 0 ? (unsigned)options->days : CERT_DAYS, renew, &err) != LS_OK)
 		return pki_failed(&err);
-	printf("%s %s/%s-%s.crt and .key\n", renew ? "renewed" : "made", dir, words->items[2], id.name);
+	cli_say(cli, "%s %s/%s-%s.crt and .key\n", renew ? "renewed" : "made", dir, words->items[2], id.name);
 	return CLI_OK;
 }
 
 static enum cli_exit
-run_issue(const struct pki_options *options, const struct option_texts *words)
+run_issue(const struct cli *cli, const struct pki_options *options, const struct option_texts *words)
 {
-	return issue(options, words, false);
+	return issue(cli, options, words, false);
 }
 
 static enum cli_exit
-run_renew(const struct pki_options *options, const struct option_texts *words)
+run_renew(const struct cli *cli, const struct pki_options *options, const struct option_texts *words)
 {
-	return issue(options, words, true);
+	return issue(cli, options, words, true);
 }
 
 /* lockstepd sees the list change within 2 s. */
 static enum cli_exit
-run_revoke(const struct pki_options *options, const struct option_texts *words)
+run_revoke(const struct cli *cli, const struct pki_options *options, const struct option_texts *words)
 {
 	struct identity id = { .role = ROLE_NONE };
 	size_t count;
@@ -116,7 +117,7 @@ run_revoke(const struct pki_options *options, const struct option_texts *words)
 	snprintf(id.name, sizeof(id.name), "%s", words->items[3]);
 	if (pki_revoke(words->items[1], &id, &count, &err) != LS_OK)
 		return pki_failed(&err);
-	printf("revoked %zu certificates of %s %s; %s/ca.crl is what lockstepd goes by\n", count, words->items[2],
+	cli_say(cli, "revoked %zu certificates of %s %s; %s/ca.crl is what lockstepd goes by\n", count, words->items[2],
 	    id.name, words->items[1]);
 	return CLI_OK;
 }
@@ -176,12 +177,13 @@ list_rows(const struct pki_entry *entries, size_t count, bool json)
 }
 
 static enum cli_exit
-run_list(const struct pki_options *options, const struct option_texts *words)
+run_list(const struct cli *cli, const struct pki_options *options, const struct option_texts *words)
 {
 	struct pki_entry *entries;
 	size_t count;
 	struct ls_err err;
 
+	(void)cli;
 	if (pki_list(words->items[1], &entries, &count, &err) != LS_OK)
 		return pki_failed(&err);
 	list_rows(entries, count, options->json);
@@ -193,7 +195,8 @@ static const struct {
 	const char *name;
 	size_t words; /* with its own name */
 	const char *usage;
-	enum cli_exit (*run)(const struct pki_options *options, const struct option_texts *words);
+	enum cli_exit (*run)(
+	    const struct cli *cli, const struct pki_options *options, const struct option_texts *words);
 } actions[] = {
 	{ "init", 2, "init DIR", run_init },
 	{ "issue", 4, "issue DIR ROLE NAME [--days N]", run_issue },
@@ -205,13 +208,12 @@ static const struct {
 static enum cli_exit
 run_pki(const struct cli *cli, const void *options, const struct option_texts *words)
 {
-	(void)cli;
 	for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
 		if (strcmp(actions[i].name, words->items[0]) != 0)
 			continue;
 		if (words->count != actions[i].words)
 			return cli_fail(CLI_USAGE, "pki: usage: lockstep pki %s", actions[i].usage);
-		return actions[i].run(options, words);
+		return actions[i].run(cli, options, words);
 	}
 	return cli_fail(
 	    CLI_USAGE, "pki: \"%s\" is not known; there are init, issue, renew, revoke and list", words->items[0]);

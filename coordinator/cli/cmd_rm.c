@@ -75,7 +75,7 @@ answered_yes(const char *id, const char *about)
 }
 
 static enum ls_rc
-remove_one(struct client *client, const char *run, bool yes, struct ls_err *err)
+remove_one(const struct cli *cli, struct client *client, const char *run, bool yes, struct ls_err *err)
 {
 	char *id = NULL, *about = NULL;
 	struct msg msg;
@@ -86,11 +86,11 @@ remove_one(struct client *client, const char *run, bool yes, struct ls_err *err)
 	if (yes || answered_yes(id, about)) {
 		rc = send_remove(client, id, false, &msg, err);
 		if (rc == LS_OK) {
-			printf("removed %s\n", id);
+			cli_say(cli, "removed %s\n", id);
 			msg_fini(&msg);
 		}
 	} else {
-		printf("%s stays\n", id);
+		cli_say(cli, "%s stays\n", id);
 	}
 	free(id);
 	free(about);
@@ -110,7 +110,7 @@ run_rm(const struct cli *cli, const void *opaque, const struct option_texts *wor
 	if (client_open(cli, NULL, &client, &err) != LS_OK)
 		return cli_fail_err(&err);
 	for (size_t i = 0; i < words->count; i++) {
-		enum ls_rc rc = remove_one(client, words->items[i], options->yes, &err);
+		enum ls_rc rc = remove_one(cli, client, words->items[i], options->yes, &err);
 
 		if (rc != LS_OK)
 			status = cli_fail(rc == LS_E_REFUSED ? CLI_REFUSED : CLI_FAILED, "%s", err.text);

@@ -29,7 +29,7 @@ struct run_options {
 	struct option_texts set, tags;
 	uint64_t workers, repeat, local;
 	int64_t wait_ns;
-	bool detach, no_tty, quiet, dry_run;
+	bool detach, no_tty, dry_run;
 };
 
 #define O(member) offsetof(struct run_options, member)
@@ -57,7 +57,6 @@ static const struct option_row rows[] = {
 	{ "dry-run", 0, OPTION_FLAG, O(dry_run), NULL,
 	    "start nothing: tell what each node would do, and what would refuse it; --json takes the plan", 0, 0 },
 	{ "no-tty", 0, OPTION_FLAG, O(no_tty), NULL, "plain lines even on a terminal", 0, 0 },
-	{ "quiet", 'q', OPTION_FLAG, O(quiet), NULL, "no progress; the report still comes at the end", 0, 0 },
 	{ 0 },
 };
 
@@ -288,8 +287,9 @@ conclude(struct run *run)
 	const struct follow_result *result = &run->result;
 
 	if (result->detached) {
-		fprintf(stderr, "run %s goes on; lockstep watch %s shows it, lockstep report %s its results\n",
-		    result->run, result->run, result->run);
+		if (!run->cli->quiet)
+			fprintf(stderr, "run %s goes on; lockstep watch %s shows it, lockstep report %s its results\n",
+			    result->run, result->run, result->run);
 		return CLI_OK;
 	}
 	if (result->state == RUN_REFUSED)
@@ -315,7 +315,7 @@ run_connected(struct run *run)
 		return detach_at_once(run);
 	}
 
-	run->follow.style = run->options->quiet ? LIVE_QUIET : run->options->no_tty ? LIVE_LINES : live_style_here();
+	run->follow.style = run->cli->quiet ? LIVE_QUIET : run->options->no_tty ? LIVE_LINES : live_style_here();
 	if (run->local != NULL) {
 		run->follow.interrupt = FOLLOW_ABORTS;
 		run->follow.child_ended = local_child_ended;

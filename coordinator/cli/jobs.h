@@ -5,7 +5,7 @@
 #define LS_COORDINATOR_CLI_JOBS_H
 
 #include "common/base/err.h"
-#include "coordinator/cli/options.h"
+#include "common/conf/options.h"
 #include "proto/model/job.h"
 
 /* What stands on top of the job's own text. NULL and 0: as the job says. Borrowed. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/base/mem.h"
+#include "common/base/units.h"
 #include "coordinator/cli/files.h"
 #include "proto/codec/json.h"
 
@@ -34,6 +35,8 @@ results_write(const struct results *results, const struct report_format *format,
 
 	if (format->is_binary && (path == NULL || strcmp(path, "-") == 0) && isatty(STDOUT_FILENO))
 		return ls_err_set(err, LS_E_INVALID, "%s is nothing for a terminal: add --output FILE", format->name);
+	if (!format->for_people)
+		units_use(UNITS_BINARY);
 	rc = format->render(results, &out, err);
 	if (rc == LS_OK)
 		rc = file_write(path == NULL ? "-" : path, out.text, out.len, err);

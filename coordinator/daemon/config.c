@@ -20,6 +20,9 @@
 #include "coordinator/daemon/config.def"
 #include "common/base/field_undef.h"
 
+const struct option_row config_own_options[] =
+    CONF_OWN_OPTION("ready-fd", "N", "write one line with the addresses to descriptor N once it listens");
+
 enum ls_rc
 config_ready_fd(const struct conf_args *args, int *out, struct ls_err *err)
 {
@@ -49,12 +52,9 @@ config_help(void)
 	     "Usage: lockstepd [--config FILE] [--set KEY=VALUE ...] [--ready-fd N]\n"
 	     "       lockstepd --check-config | --print-config | --version | --help\n"
 	     "\n"
-	     "  --config FILE     configuration; default " CONFIG_FILE " if it is there\n"
-	     "  --set KEY=VALUE   sets one key on top of the file; may be repeated\n"
-	     "  --check-config    reads the configuration and exits\n"
-	     "  --print-config    prints the configuration in force and exits\n"
-	     "  --ready-fd N      writes one line with the addresses to descriptor N once it listens\n"
-	     "\n"
+	     "Without --config: " CONFIG_FILE " if it is there.");
+	conf_args_help(config_own_options, stdout);
+	puts("\n"
 	     "SIGTERM ends it; runs in progress are taken up at the next start. SIGHUP reads certificates again.\n"
 	     "\n"
 	     "Keys and their defaults:\n");

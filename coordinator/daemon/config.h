@@ -17,7 +17,7 @@
 
 #define CONFIG_SECTION "lockstepd"
 
-#define CONFIG_READY_OPTION "--ready-fd" /* the daemon's own option, for conf_args_parse */
+extern const struct option_row config_own_options[]; /* the daemon's own option, for conf_args_parse */
 
 /* The descriptor that --ready-fd names, -1 without it. Errors: LS_E_INVALID. */
 enum ls_rc config_ready_fd(const struct conf_args *args, int *out, struct ls_err *err) LS_MUST_CHECK;

@@ -44,7 +44,7 @@ main(int argc, char **argv)
 	struct ls_err err = { 0 };
 	int status = 0, ready_fd = -1;
 
-	if (conf_args_parse(argc, argv, CONFIG_READY_OPTION, NULL, &args, &err) != LS_OK)
+	if (conf_args_parse(argc, argv, config_own_options, NULL, &args, &err) != LS_OK)
 		return fail(&err, EXIT_USAGE);
 	if (args.version) {
 		printf("lockstepd %s (build %s), protocol %d.%d\n", lockstep_version, lockstep_build,
@@ -63,6 +63,8 @@ main(int argc, char **argv)
 	}
 	if (args.print)
 		conf_print(CONFIG_SECTION, &lockstepd_config_desc, &config, false, stdout);
+	else if (args.check && !args.quiet)
+		puts("configuration is in order");
 	else if (!args.check)
 		status = serve(&config, ready_fd);
 	field_struct_fini(&lockstepd_config_desc, &config);

@@ -63,8 +63,7 @@ run_on_beat(struct run *run, size_t i, int64_t age_ns)
 {
 	const struct job_abort_if *when = run->job.abort_if;
 
-	run->members[i].beat_known = true;
-	run->members[i].beat_age_ns = age_ns;
+	run->members[i].beat_age_ns = LS_MAX(age_ns, 1);
 	if (when != NULL && is_under_load(run) && is_above(age_ns, when->heartbeat_age))
 		end_run(run, i, "the age of o2cb's heartbeat is", "heartbeat_age", age_ns, when->heartbeat_age);
 }

@@ -291,7 +291,7 @@ warn_unwatched(struct run *run)
 		const struct member *m = &run->members[i];
 		const struct volume_facts *v = m->record.info.facts.volume;
 
-		if (m->prepared && !m->beat_known && v != NULL && v->fs_type != NULL &&
+		if (m->prepared && m->beat_age_ns == 0 && v != NULL && v->fs_type != NULL &&
 		    strcmp(v->fs_type, "ocfs2") == 0)
 			run_warn(run,
 			    "node %s: nobody watched the age of o2cb's heartbeat (watch_heartbeat of its agent.conf)",

@@ -36,8 +36,7 @@ struct member {
 	struct live_node live;    /* last sample of this phase */
 	bool live_known;
 	uint64_t last_done;  /* bytes + ops at the last sample that moved */
-	int64_t beat_age_ns; /* of o2cb's heartbeat there, as it said last */
-	bool beat_known;
+	int64_t beat_age_ns; /* of o2cb's heartbeat there, as it said last; 0: never */
 	bool stall_told; /* operators know that workers stand still */
 
 	bool failed;       /* in the present phase */
@@ -87,7 +86,6 @@ struct run {
 	struct ls_mono fsynced_saved;            /* run_recovery.c: when what nodes said was written last */
 	bool arm_stored;                         /* the present attempt is in the store: arm has been sent, or may be */
 	struct loop_timer *rest, *deadline, *live;
-
 	char **warnings;
 	size_t warning_count;
 	struct session **watchers;

@@ -59,7 +59,7 @@ fill_nodes(const struct run *run, struct msg_run_event *e)
 			n->latency_max_ns = n->latency_p99_ns = LS_UNKNOWN_I64;
 			n->free_bytes = LS_UNKNOWN_U64;
 		}
-		n->heartbeat_age_ns = m->beat_known ? m->beat_age_ns : LS_UNKNOWN_I64;
+		n->heartbeat_age_ns = m->beat_age_ns > 0 ? m->beat_age_ns : LS_UNKNOWN_I64;
 		n->node = m->record.info.name;
 		if (!m->live_known || m->live.state == NULL || m->live.state[0] == '\0' ||
 		    strcmp(member_state(run, i), "running") != 0)

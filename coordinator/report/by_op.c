@@ -89,7 +89,7 @@ tell(struct sink *out, const char *who, enum op_kind op, const struct by_op *by_
 	if (r == NULL)
 		return;
 	print(out,
-	    &(const struct row){ op_names[op], who, r->bytes > 0 ? r->bytes_per_s / (1 << 20) : (double)NAN,
+	    &(const struct row){ op_names[op], who, r->bytes > 0 ? r->bytes_per_s / units_mega() : (double)NAN,
 		r->ops_per_s, &r->latency_ns, r->service_ns });
 }
 
@@ -137,7 +137,7 @@ text_row(struct sink *out, const struct row *r)
 void
 by_op_text(struct sink *out, const struct phase_result *phase)
 {
-	static const char *const heads[] = { "MiB/s", "op/s", "p50 us", "p99 us", "max us" };
+	const char *const heads[] = { units_mega_rate(), "op/s", "p50 us", "p99 us", "max us" };
 
 	if (!wanted(phase))
 		return;
@@ -180,8 +180,9 @@ by_op_markdown(struct sink *out, const struct phase_result *phase)
 	if (!wanted(phase))
 		return;
 	sink_printf(out,
-	    "\n| by operation | node | MiB/s | op/s | p50 us | p99 us | max us | from issue p50 us | p99 us |\n"
-	    "| :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+	    "\n| by operation | node | %s | op/s | p50 us | p99 us | max us | from issue p50 us | p99 us |\n"
+	    "| :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+	    units_mega_rate());
 	rows(out, phase, markdown_row);
 }
 
@@ -210,8 +211,9 @@ by_op_html(struct sink *out, const struct phase_result *phase)
 		return;
 	sink_printf(out,
 	    "<h3>By operation</h3>\n<div "
-	    "class=scroll><table><tr><th>operation</th><th>machine</th><th>MiB/s</th><th>op/s</th>"
-	    "<th>p50 us</th><th>p99 us</th><th>longest us</th><th>from issue, p50 us</th><th>p99 us</th></tr>\n");
+	    "class=scroll><table><tr><th>operation</th><th>machine</th><th>%s</th><th>op/s</th>"
+	    "<th>p50 us</th><th>p99 us</th><th>longest us</th><th>from issue, p50 us</th><th>p99 us</th></tr>\n",
+	    units_mega_rate());
 	rows(out, phase, html_row);
 	sink_printf(out, "</table></div>\n");
 }

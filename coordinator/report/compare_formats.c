@@ -8,8 +8,6 @@
 #include "coordinator/report/compare_int.h"
 #include "proto/codec/json.h"
 
-#define MIB 1048576.0
-
 const struct compare_format compare_formats[] = {
 	{ "text", "tables for people, at most 100 columns with two sides", compare_text },
 	{ "markdown", "the same for a ticket or a wiki", compare_markdown },
@@ -88,8 +86,8 @@ double
 compare_scale(const struct compare_row *row, const char **unit)
 {
 	if (strcmp(row->unit, "B/s") == 0) {
-		*unit = "MiB/s";
-		return MIB;
+		*unit = units_mega_rate();
+		return units_mega();
 	}
 	if (strcmp(row->unit, "ns") == 0) {
 		*unit = "us";
@@ -177,8 +175,8 @@ compare_footer(const struct comparison *c, char *buf, size_t len)
 {
 	const struct compare_metric *metric = compare_metric_find(c->metric);
 
-	snprintf(buf, len, "%s: %s, %s is better. MiB = 1048576 bytes.%s", c->metric,
-	    metric == NULL ? "" : metric->help, c->higher_is_better ? "more" : "less",
+	snprintf(buf, len, "%s: %s, %s is better. %s.%s", c->metric, metric == NULL ? "" : metric->help,
+	    c->higher_is_better ? "more" : "less", units_mega_note(),
 	    compare_has_intervals(c)
 		? " Values are geometric means of the repeats; intervals by Welch's t on logarithms."
 		: "");

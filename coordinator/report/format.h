@@ -16,8 +16,9 @@ struct report_format {
 	const char *name;
 	const char *extension; /* without the dot */
 	const char *help;
-	bool is_binary; /* nothing for a terminal */
-	bool whole;     /* wants all that external programs have printed, not only its end */
+	bool is_binary;  /* nothing for a terminal */
+	bool for_people; /* sizes and rates in the units that are asked for; else always the same */
+	bool whole;      /* wants all that external programs have printed, not only its end */
 	enum ls_rc (*render)(const struct results *results, struct sink *out, struct ls_err *err);
 };
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/base/units.h"
 #include "coordinator/report/rows_int.h"
 #include "coordinator/report/text_int.h"
 
@@ -62,13 +63,13 @@ html_in_bytes(const struct phase_result *phase)
 const char *
 html_unit(const struct phase_result *phase)
 {
-	return html_in_bytes(phase) ? "MiB/s" : "op/s";
+	return html_in_bytes(phase) ? units_mega_rate() : "op/s";
 }
 
 double
 html_rate(const struct phase_result *phase, double bytes_per_s, double ops_per_s)
 {
-	return html_in_bytes(phase) ? bytes_per_s / HTML_MIB : ops_per_s;
+	return html_in_bytes(phase) ? bytes_per_s / units_mega() : ops_per_s;
 }
 
 void

@@ -9,6 +9,7 @@
 #include "common/base/mem.h"
 #include "common/stat/hist.h"
 #include "common/stat/summary.h"
+#include "common/base/units.h"
 
 #define MAX_BINS     400
 #define MAX_LINES    12  /* nodes with a line of their own */
@@ -204,7 +205,7 @@ time_chart(struct sink *out, const struct phase_result *phase)
 	struct time_lines lines = lines_of(phase);
 	struct grid g = grid_of(&lines);
 	bool band = lines.count > MAX_LINES;
-	double scale = html_in_bytes(phase) ? HTML_MIB : 1;
+	double scale = html_in_bytes(phase) ? units_mega() : 1;
 	double *rates = ls_calloc(lines.count * g.bins + 1, sizeof(*rates));
 
 	for (size_t i = 0; i < lines.count; i++)

@@ -140,7 +140,7 @@ table(struct sink *out, const struct results *results, const struct report_grid 
 	sink_printf(out, "<div class=surfaces><div><h3>");
 	html_text(out, grid->test);
 	sink_printf(out, ", %s</h3><div class=scroll><table class=heat><tr><th>file by record</th>",
-	    in_bytes ? "MiB/s" : "op/s");
+	    in_bytes ? units_mega_rate() : "op/s");
 	for (size_t r = 0; r < columns; r++)
 		sink_printf(out, "<th>%s</th>", units_format_size(grid->records.items[r], text, sizeof(text)));
 	sink_printf(out, "</tr>\n");
@@ -148,14 +148,15 @@ table(struct sink *out, const struct results *results, const struct report_grid 
 		if (i % columns == 0)
 			sink_printf(out, "<tr><td>%s</td>",
 			    units_format_size(grid->files.items[i / columns], text, sizeof(text)));
-		cell(out, in_bytes ? values[i].value / HTML_MIB : values[i].value, in_bytes ? max / HTML_MIB : max,
-		    values[i].phase, values[i].phase < cards);
+		cell(out, in_bytes ? values[i].value / units_mega() : values[i].value,
+		    in_bytes ? max / units_mega() : max, values[i].phase, values[i].phase < cards);
 		if (i % columns == columns - 1)
 			sink_printf(out, "</tr>\n");
 	}
 	sink_printf(out, "</table></div></div>\n");
-	lines(out, &(struct plot){ grid, values, in_bytes ? HTML_MIB : 1, 1.05 * (in_bytes ? max / HTML_MIB : max) },
-	    in_bytes ? "MiB/s" : "op/s");
+	lines(out,
+	    &(struct plot){ grid, values, in_bytes ? units_mega() : 1, 1.05 * (in_bytes ? max / units_mega() : max) },
+	    in_bytes ? units_mega_rate() : "op/s");
 	sink_printf(out, "</div>\n");
 	free(values);
 }

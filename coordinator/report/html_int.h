@@ -14,8 +14,6 @@ extern const char html_page_css[];
 extern const char html_page_js[];
 extern const char html_dygraph_js[];
 
-#define HTML_MIB 1048576.0
-
 /* Text that others gave, as text: markup and control characters are harmless. NULL is "n/a". */
 void html_text(struct sink *out, const char *text);
 

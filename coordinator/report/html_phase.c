@@ -240,9 +240,13 @@ charts(struct sink *out, const struct phase_result *phase, size_t p)
 	if (!time && !latency)
 		return;
 	sink_printf(out, "<div class=charts>\n");
-	if (time)
-		chart(out, p, "time",
-		    html_in_bytes(phase) ? "Throughput over time, MiB/s" : "Operations over time, op/s");
+	if (time) {
+		char title[64];
+
+		snprintf(title, sizeof(title), "%s over time, %s", html_in_bytes(phase) ? "Throughput" : "Operations",
+		    html_unit(phase));
+		chart(out, p, "time", title);
+	}
 	if (latency)
 		chart(out, p, "latency", "Latency by percentile");
 	sink_printf(out, "</div>\n");

@@ -317,13 +317,14 @@ static void
 foot(struct sink *out)
 {
 	sink_printf(out,
-	    "<footer><p>MiB = 1048576 bytes. CPU %%: of one CPU. last done: all work over last end minus first start. "
+	    "<footer><p>%s. CPU %%: of one CPU. last done: all work over last end minus first start. "
 	    "all active: "
 	    "the rate while every worker was active. sum of rates: each worker's own average, added. overlap: "
 	    "all-active time over "
 	    "whole time. fairness: Jain's index over the machines' rates, 1 when all are equal. start skew: last minus "
 	    "first start of all "
-	    "workers. n/a: not known, a warning says why.</p></footer>\n");
+	    "workers. n/a: not known, a warning says why.</p></footer>\n",
+	    units_mega_note());
 }
 
 /* The rest does not depend on the run but for the data. */
@@ -378,6 +379,7 @@ report_dygraphs(void)
 const struct report_format report_html = {
 	.name = "html",
 	.extension = "html",
+	.for_people = true,
 	.help = "a page with charts that needs no network, for browsers, phones and paper",
 	.render = render_html,
 };

@@ -18,8 +18,6 @@
 
 extern const struct report_format report_markdown;
 
-#define MIB 1048576.0
-
 void
 markdown_text(struct sink *out, const char *text)
 {
@@ -200,12 +198,12 @@ summary_rates(struct sink *out, const struct phase_result *phase, const struct o
 		return;
 	}
 	if (op != NULL) {
-		markdown_cell(out, report_in_bytes(phase) ? op->bytes_per_s / MIB : op->ops_per_s);
+		markdown_cell(out, report_in_bytes(phase) ? op->bytes_per_s / units_mega() : op->ops_per_s);
 		sink_printf(out, " - | - |");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(rates); i++)
-		markdown_cell(out, report_in_bytes(phase) ? rates[i]->bytes_per_s / MIB : rates[i]->ops_per_s);
+		markdown_cell(out, report_in_bytes(phase) ? rates[i]->bytes_per_s / units_mega() : rates[i]->ops_per_s);
 }
 
 /* name NULL: of all that the phase did; else of the operation of that name. */
@@ -221,7 +219,7 @@ summary_row(struct sink *out, const struct results *results, const struct phase_
 	sink_printf(out, "| ");
 	phase_name(out, results, phase);
 	sink_printf(out, "%s%s | %s%s |", name != NULL ? ", " : "", name != NULL ? name : "",
-	    report_in_bytes(phase) ? "MiB/s" : "op/s", a->page_cache ? " into the page cache" : "");
+	    report_in_bytes(phase) ? units_mega_rate() : "op/s", a->page_cache ? " into the page cache" : "");
 	summary_rates(out, phase, op);
 	cell_latency(out, l, false);
 	cell_latency(out, l, true);
@@ -310,8 +308,9 @@ phase_table(struct sink *out, const struct results *results, const struct phase_
 	sink_printf(out, "\n### ");
 	phase_name(out, results, phase);
 	sink_printf(out,
-	    "\n\n| node | MiB/s | op/s | p50 us | p99 us | CPU %% | time s | errors |\n"
-	    "| :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+	    "\n\n| node | %s | op/s | p50 us | p99 us | CPU %% | time s | errors |\n"
+	    "| :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+	    units_mega_rate());
 	for (size_t n = 0; n < phase->nodes_count; n++) {
 		const struct node_result *node = &phase->nodes[n];
 
@@ -323,7 +322,7 @@ phase_table(struct sink *out, const struct results *results, const struct phase_
 		}
 		struct report_cell c = report_cell_of_node(node);
 		sink_printf(out, " |");
-		markdown_cell(out, by_op_mixes(phase) ? (double)NAN : c.bytes_per_s / MIB);
+		markdown_cell(out, by_op_mixes(phase) ? (double)NAN : c.bytes_per_s / units_mega());
 		markdown_cell(out, by_op_mixes(phase) ? (double)NAN : c.ops_per_s);
 		cell_latency(out, node->latency_ns, false);
 		cell_latency(out, node->latency_ns, true);
@@ -359,15 +358,17 @@ render_markdown(const struct results *results, struct sink *out, struct ls_err *
 	for (size_t p = 0; p < results->phases_count; p++)
 		phase_table(out, results, &results->phases[p]);
 	sink_printf(out,
-	    "\nMiB = 1048576 bytes; CPU %%: of one CPU. last done: all work over last end minus first start. all "
+	    "\n%s; CPU %%: of one CPU. last done: all work over last end minus first start. all "
 	    "active: the "
-	    "rate while every worker was active. sum of rates: each worker's own average, added. n/a: not known.\n");
+	    "rate while every worker was active. sum of rates: each worker's own average, added. n/a: not known.\n",
+	    units_mega_note());
 	return LS_OK;
 }
 
 const struct report_format report_markdown = {
 	.name = "markdown",
 	.extension = "md",
+	.for_people = true,
 	.help = "tables for a ticket or a wiki, warnings on top",
 	.render = render_markdown,
 };

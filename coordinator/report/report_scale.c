@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "common/base/units.h"
 #include "coordinator/report/scale_int.h"
 #include "coordinator/report/text_int.h"
 
@@ -103,17 +104,19 @@ render_scale(const struct results *results, struct sink *out, struct ls_err *err
 		return LS_OK;
 	}
 	text_wrap(out, "",
-	    "MiB = 1048576 bytes. alone, together: the node's own rate; loss: 1 - together / alone, negative where it "
+	    "%s. alone, together: the node's own rate; loss: 1 - together / alone, negative where it "
 	    "was faster "
 	    "together; all: the sum of the nodes alone against last done of all (all work over last end minus first "
 	    "start); "
-	    "efficiency: their ratio, X(n) / (n X(1)).");
+	    "efficiency: their ratio, X(n) / (n X(1)).",
+	    units_mega_note());
 	return LS_OK;
 }
 
 const struct report_format report_scale = {
 	.name = "scale",
 	.extension = "scale.txt",
+	.for_people = true,
 	.help = "each node alone against all together: efficiency, each node's loss, with bars",
 	.render = render_scale,
 };

@@ -115,12 +115,13 @@ footer(struct sink *out)
 {
 	sink_printf(out, "\n");
 	text_wrap(out, "",
-	    "MiB = 1048576 bytes; CPU %%: of one CPU; share: of bytes, else of operations; -: does not apply; n/a: not "
+	    "%s; CPU %%: of one CPU; share: of bytes, else of operations; -: does not apply; n/a: not "
 	    "known, "
 	    "a line with ! says why. last done: all work over last end minus first start. all active: the rate while "
 	    "every "
 	    "worker was active. first done: until the first worker ended. sum of rates: each worker's own average, "
-	    "added.");
+	    "added.",
+	    units_mega_note());
 }
 
 static enum ls_rc
@@ -148,6 +149,7 @@ render_text(const struct results *results, struct sink *out, struct ls_err *err)
 const struct report_format report_text = {
 	.name = "text",
 	.extension = "txt",
+	.for_people = true,
 	.help = "for people, at most 100 columns wide",
 	.render = render_text,
 };

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "common/base/mem.h"
+#include "common/base/units.h"
 #include "coordinator/report/rows_int.h"
-
-#define MIB 1048576.0
 
 /* A mean that does not know until the first value comes. */
 static void
@@ -50,7 +49,7 @@ static void
 add_repetition(struct scale_table *t, const struct phase_result *phase)
 {
 	const struct scaling *s = phase->aggregate.scaling;
-	double unit = report_in_bytes(phase) ? MIB : 1;
+	double unit = report_in_bytes(phase) ? units_mega() : 1;
 	const double from[] = { s->alone / unit, s->last_done / unit, s->all_active / unit, s->efficiency,
 		s->efficiency_all_active };
 	double *to[] = { &t->alone, &t->last_done, &t->all_active, &t->efficiency, &t->efficiency_all_active };
@@ -100,7 +99,7 @@ table_of(struct scale_tables *tables, const struct phase_result *phase)
 	tables->items = ls_grow(tables->items, tables->count, sizeof(*tables->items));
 	tables->items[tables->count] = (struct scale_table){
 		.phase = phase,
-		.unit = report_in_bytes(phase) ? "MiB/s" : "op/s",
+		.unit = report_in_bytes(phase) ? units_mega_rate() : "op/s",
 		.alone = (double)NAN,
 		.last_done = (double)NAN,
 		.efficiency = (double)NAN,

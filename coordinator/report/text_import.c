@@ -7,7 +7,6 @@
 #include "common/base/units.h"
 #include "coordinator/report/text_int.h"
 
-#define MIB         1048576.0
 #define SETTING_MAX 160 /* bytes of a setting's value that are shown */
 
 enum {
@@ -70,7 +69,7 @@ row(struct sink *out, const struct phase_result *phase, const char *who, double 
 	cell_size(out, phase->imported->record_size);
 	sink_printf(out, "  ");
 	text_name(out, who);
-	text_cell(out, W_RATE, bytes_per_s / MIB);
+	text_cell(out, W_RATE, bytes_per_s / units_mega());
 	text_cell(out, W_OPS, ops_per_s);
 	text_cell(out, W_P99, p99 != LS_UNKNOWN_I64 ? (double)p99 / 1e3 : (double)NAN);
 	text_cell(out, W_P99, max != LS_UNKNOWN_I64 ? (double)max / 1e3 : (double)NAN);
@@ -110,7 +109,7 @@ head_row(struct sink *out)
 	text_cell_word(out, W_SIZE, "record");
 	sink_printf(out, "  ");
 	text_name(out, "node");
-	text_cell_word(out, W_RATE, "MiB/s");
+	text_cell_word(out, W_RATE, units_mega_rate());
 	text_cell_word(out, W_OPS, "op/s");
 	text_cell_word(out, W_P99, "p99 us");
 	text_cell_word(out, W_P99, "max us");
@@ -127,8 +126,9 @@ text_import(struct sink *out, const struct results *results)
 			phase_rows(out, &results->phases[p]);
 	sink_printf(out, "\n");
 	text_wrap(out, "",
-	    "MiB = 1048576 bytes; n/a: the tool does not tell. In brackets: what the tool says of all its processes, "
+	    "%s; n/a: the tool does not tell. In brackets: what the tool says of all its processes, "
 	    "and sums "
 	    "of rates, "
-	    "which tell nothing of what a volume gives at one time.");
+	    "which tell nothing of what a volume gives at one time.",
+	    units_mega_note());
 }

@@ -12,7 +12,6 @@
 #include "coordinator/report/steady.h"
 #include "proto/model/tool.h"
 
-#define MIB          1048576.0
 #define ERRORS_SHOWN 3 /* of each node */
 
 /* Widths of the columns after the name; together with name and indent below TEXT_COLUMNS. */
@@ -178,9 +177,12 @@ text_phase_title(struct sink *out, const struct results *results, const struct p
 static void
 table_head(struct sink *out)
 {
+	char device_head[32];
+
+	snprintf(device_head, sizeof(device_head), "device %s", units_mega_name());
 	sink_printf(out, " ");
 	text_name(out, "node");
-	text_cell_word(out, W_RATE, "MiB/s");
+	text_cell_word(out, W_RATE, units_mega_rate());
 	text_cell_word(out, W_OPS, "op/s");
 	text_cell_word(out, W_P50, "p50 us");
 	text_cell_word(out, W_P99, "p99 us");
@@ -188,7 +190,7 @@ table_head(struct sink *out)
 	text_cell_word(out, W_CPU, "CPU %");
 	text_cell_word(out, W_TIME, "time s");
 	text_cell_word(out, W_SHARE, "share %");
-	text_cell_word(out, W_DEVICE, "device MiB");
+	text_cell_word(out, W_DEVICE, device_head);
 	sink_printf(out, "\n");
 }
 
@@ -218,7 +220,7 @@ cells_rate(struct sink *out, const struct phase_result *phase, double bytes_per_
 		return;
 	}
 	if (moves_bytes(phase))
-		text_cell(out, W_RATE, bytes_per_s / MIB);
+		text_cell(out, W_RATE, bytes_per_s / units_mega());
 	else
 		text_cell_word(out, W_RATE, "-");
 	text_cell(out, W_OPS, ops_per_s);
@@ -292,7 +294,7 @@ node_row(struct sink *out, const struct phase_result *phase, const struct node_r
 		text_cell_word(out, W_SHARE, "-");
 	else
 		text_cell(out, W_SHARE, node_share(phase, node));
-	text_cell(out, W_DEVICE, device_bytes(node->device) / MIB);
+	text_cell(out, W_DEVICE, device_bytes(node->device) / units_mega());
 	sink_printf(out, "\n");
 }
 
@@ -312,7 +314,7 @@ all_row(struct sink *out, const struct phase_result *phase, const struct text_to
 	else
 		text_cell(out, W_SHARE,
 		    a->bytes == LS_UNKNOWN_U64 || a->ops == LS_UNKNOWN_U64 || a->ops == 0 ? (double)NAN : 100);
-	text_cell(out, W_DEVICE, t->has_device ? device_bytes(&t->device) / MIB : (double)NAN);
+	text_cell(out, W_DEVICE, t->has_device ? device_bytes(&t->device) / units_mega() : (double)NAN);
 	sink_printf(out, "\n");
 }
 
@@ -338,9 +340,13 @@ aggregate_table(struct sink *out, const struct phase_result *phase)
 	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
 		text_cell_word(out, W_AGGREGATE, heads[i]);
 	if (moves_bytes(phase)) {
-		sink_printf(out, "\n   %-*s", W_FIGURE - 2, a->page_cache ? "MiB/s into the page cache" : "MiB/s");
+		char rate_head[48];
+
+		snprintf(rate_head, sizeof(rate_head), "%s%s", units_mega_rate(),
+		    a->page_cache ? " into the page cache" : "");
+		sink_printf(out, "\n   %-*s", W_FIGURE - 2, rate_head);
 		for (size_t i = 0; i < ARRAY_LEN(rates); i++)
-			text_cell(out, W_AGGREGATE, rates[i]->bytes_per_s / MIB);
+			text_cell(out, W_AGGREGATE, rates[i]->bytes_per_s / units_mega());
 	}
 	sink_printf(out, "\n   %-*s", W_FIGURE - 2, a->page_cache ? "op/s into the page cache" : "op/s");
 	for (size_t i = 0; i < ARRAY_LEN(rates); i++)

@@ -7,8 +7,7 @@
 
 #include "common/base/mem.h"
 #include "common/stat/summary.h"
-
-#define MIB 1048576.0
+#include "common/base/units.h"
 
 enum {
 	W_FIGURE = 13,
@@ -41,9 +40,9 @@ figure(const struct phase_result *phase, enum figure what)
 	if (what == READS || what == WRITES) {
 		const struct op_result *op = by_op_get(&phase->aggregate.by_op, what == READS ? OP_READ : OP_WRITE);
 
-		return op != NULL ? op->bytes_per_s / MIB : (double)NAN;
+		return op != NULL ? op->bytes_per_s / units_mega() : (double)NAN;
 	}
-	return in_bytes(phase) ? r->bytes_per_s / MIB : r->ops_per_s;
+	return in_bytes(phase) ? r->bytes_per_s / units_mega() : r->ops_per_s;
 }
 
 /* A row for one figure of the phase at that place in the job, over all repetitions that know it. */
@@ -67,7 +66,7 @@ repeat_row(struct sink *out, const struct results *results, const struct phase_r
 	sink_printf(out, " ");
 	text_name(out, first->name);
 	text_cell_word(out, W_FIGURE, figure_names[what]);
-	text_cell_word(out, W_UNIT, in_bytes(first) ? "MiB/s" : "op/s");
+	text_cell_word(out, W_UNIT, in_bytes(first) ? units_mega_rate() : "op/s");
 	sink_printf(out, "%*zu", W_N, count);
 	text_cell(out, W_VALUE, s.mean);
 	text_cell(out, W_VALUE, s.ci95);

@@ -50,7 +50,9 @@ parse(const char *const words[WORDS_MAX], const char *own_word, struct conf_args
 		argv[argc] = copies[argc];
 		snprintf(argv[argc], sizeof(copies[argc]), "%s", words[argc - 1]);
 	}
-	return conf_args_parse(argc, argv, "--ready-fd", own_word, out, err);
+	static const struct option_row own[] = CONF_OWN_OPTION("ready-fd", "N", "for this test");
+
+	return conf_args_parse(argc, argv, own, own_word, out, err);
 }
 
 struct refused_case {
@@ -67,9 +69,10 @@ test_what_is_not_known_is_named(void **state)
 		{ "another word than the own one", { "go" }, "stop", "go" },
 		{ "the own word twice", { "stop", "stop" }, "stop", "stop" },
 		{ "a word behind the own one", { "stop", "now" }, "stop", "now" },
-		{ "no value at the end", { "--config", "f", "--set" }, NULL, "--set: needs a value" },
-		{ "no value for the own option", { "--ready-fd" }, NULL, "--ready-fd: needs a value" },
-		{ "flag with a value", { "--help=yes" }, NULL, "--help=yes" },
+		{ "no value at the end", { "--config", "f", "--set" }, NULL, "--set needs a value" },
+		{ "no value for the own option", { "--ready-fd" }, NULL, "--ready-fd needs a value" },
+		{ "flag with a value", { "--help=yes" }, NULL, "--help takes no value" },
+		{ "as much as as little", { "-q", "--verbose" }, NULL, "exclude each other" },
 	};
 
 	(void)state;
@@ -96,9 +99,9 @@ test_everything_is_taken_in_any_order(void **state)
 	static const char *const whole[WORDS_MAX] = { "--set=a=b", "stop", "--config", "f", "--ready-fd=3",
 		"--set=c=" };
 	assert_int_equal(parse(whole, "stop", &args, &err), LS_OK);
-	assert_int_equal(args.set_count, 2);
-	assert_string_equal(args.set[0], "a=b");
-	assert_string_equal(args.set[1], "c=");
+	assert_int_equal(args.set.count, 2);
+	assert_string_equal(args.set.items[0], "a=b");
+	assert_string_equal(args.set.items[1], "c=");
 	assert_string_equal(args.file, "f");
 	assert_string_equal(args.own, "3");
 	assert_string_equal(args.word, "stop");

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "coordinator/cli/cmd.h"
-#include "coordinator/cli/options.h"
+#include "common/conf/options.h"
 
 struct values {
 	bool flag;

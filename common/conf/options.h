@@ -3,8 +3,8 @@
  * after the words; "--" ends them; values follow as "--name VALUE" or "--name=VALUE". Pure but for the texts, which are
  * borrowed from argv.
  */
-#ifndef LS_COORDINATOR_CLI_OPTIONS_H
-#define LS_COORDINATOR_CLI_OPTIONS_H
+#ifndef LS_COMMON_CONF_OPTIONS_H
+#define LS_COMMON_CONF_OPTIONS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "coordinator/cli/options.h"
+#include "common/conf/options.h"
 
 #include <errno.h>
 #include <stdio.h>
