@@ -167,6 +167,19 @@ def test_coordinator_killed_while_its_store_lags():
         wait_for("no file left", lambda: cluster.files() == [])
 
 
+def test_a_directory_that_another_node_removed_just_now_is_gone():
+    """Several nodes take the shared directory away at once: to one of them it is stale (ESTALE), which is nothing that is left."""
+    if faultyvolume.missing():
+        pytest.skip(faultyvolume.missing())
+    with Cluster(nodes=2) as cluster, FaultyVolume(cluster.volume) as volume:
+        cluster.start()
+        volume.fail("rmdir", "ESTALE", name="*/shared", count=2)  # the kernel asks once more by itself
+        status, results, done = cluster.run({"short_phases": True, "reserve_percent": 0, "phases": [{"kind": "write", "file_size": "64KiB"}]})
+        assert status == 0, done.stderr
+        assert not any("could not remove" in w for w in results["run"]["warnings"]), results["run"]["warnings"]
+        wait_for("no file left", lambda: cluster.files() == [])
+
+
 def test_coordinator_gone_for_good():
     job = {**LONG, "orphan_time": "1s"}
     with Cluster() as cluster:
