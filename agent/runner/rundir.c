@@ -462,16 +462,33 @@ others_left(const struct rundir *rd)
 }
 
 /* What all nodes shared and the directory itself. Another node may think that it is the last, too: then some of it is gone already. */
+/* Another one may have taken it away and made a new one of that name. */
+static bool
+is_still_there(const struct rundir *rd)
+{
+	struct stat ours, named;
+
+	return fstat(rd->fd, &ours) == 0 && fstatat(rd->parent_fd, rd->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+}
+
 static void
 remove_whole(const struct rundir *rd, char ***left, size_t *left_count)
 {
 	char why[96];
 
-	engine_clean_shared_dir(rd->fd, left, left_count);
-	if (unlinkat(rd->parent_fd, rd->name, AT_REMOVEDIR) == 0 || errno == ENOENT)
-		return;
-	if (errno != ENOTEMPTY || !others_left(rd)) /* one has joined just now: it is that one's */
-		left_add(left, left_count, ls_asprintf("%s: %s", rd->path, ls_strerror(errno, why, sizeof(why))));
+	/* One that has joined just now has it from here on; one that has come and gone meanwhile has left it to us. */
+	for (int i = 0; i < JOIN_TRIES; i++) {
+		engine_clean_shared_dir(rd->fd, left, left_count);
+		if (unlinkat(rd->parent_fd, rd->name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+			return;
+		if (errno != ENOTEMPTY)
+			break;
+		if (others_left(rd) || !is_still_there(rd))
+			return;
+		errno = ENOTEMPTY;
+	}
+	left_add(left, left_count, ls_asprintf("%s: %s", rd->path, ls_strerror(errno, why, sizeof(why))));
 }
 
 /* Opens what is there and looks whose it is. */

@@ -57,7 +57,11 @@ def bare_chroot():
 def children(pid):
     """Ids of the direct children, all threads considered."""
     found = []
-    for task in os.listdir(f"/proc/{pid}/task") if os.path.isdir(f"/proc/{pid}/task") else []:
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+    except OSError:  # it has just ended
+        tasks = []
+    for task in tasks:
         try:
             with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as f:
                 found += [int(c) for c in f.read().split()]
@@ -173,10 +177,13 @@ class Cluster:
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
-        found = [f"{name}: {line}" for name in ("lockstepd", *self.names) for line in self.log(name).splitlines()
-                 if "Sanitizer" in line or "runtime error:" in line]
+        found = []
+        for name in ("lockstepd", *self.names):
+            lines = self.log(name).splitlines()
+            first = next((i for i, line in enumerate(lines) if "Sanitizer" in line or "runtime error:" in line), None)
+            found += [f"{name}: {line}" for line in lines[first:first + 40]] if first is not None else []
         shutil.rmtree(self.dir, ignore_errors=True)
-        assert not found, "a sanitizer found something: " + "\n".join(found[:20])
+        assert not found, "a sanitizer found something: " + "\n".join(found)
 
     def __enter__(self):
         return self

@@ -248,9 +248,9 @@ class Cell:
             wait_for("setting", lambda: self.logged("-> setting"), WAIT_S)
         elif state in ("running", "collecting"):
             self.wait_running()
-            if state == "collecting":
-                self.store.hold("fsync")
-                wait_for("collecting", lambda: re.search(r"-> collecting \(.*phase=1 ", self.cluster.log("lockstepd")), WAIT_S)
+            while state == "collecting" and not self.held_in_collecting():
+                self.store.release()
+                self.wait_running()
 
     def wait_running(self):
         """In the second phase, which lasts two seconds, and for long enough that nobody will say any more that it missed the start."""
@@ -264,6 +264,14 @@ class Cell:
                 since[:] = lines[-1], time.monotonic()
             return time.monotonic() - since[1] > 0.4
         wait_for("running", runs, WAIT_S, every=0.02)
+
+    def held_in_collecting(self):
+        """Holds the store; False when the attempt turned out to be void, whose repetition would wait for the store."""
+        def last():
+            return [line for line in self.cluster.log("lockstepd").splitlines() if " debug: run run=" in line][-1]
+        self.store.hold("fsync")
+        line = wait_for("collecting, or a void attempt", lambda: last() if "-> running (" not in last() else None, WAIT_S, every=0.02)
+        return re.search(r"-> collecting \(.*phase=1 ", line) is not None
 
     def start_once(self):
         if self.run is None:

@@ -124,21 +124,31 @@ test_the_last_node_out_removes_the_whole(void **state)
 
 #define ROUNDS 2000
 
+struct other {
+	const struct place *p;
+	struct ls_err err; /* why it could not come */
+	char left[256];    /* what it could not take along */
+};
+
 static void *
 come_and_go(void *arg)
 {
-	const struct place *p = arg;
-	uintptr_t failed = 0;
+	struct other *other = arg;
 
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS && other->err.rc == LS_OK; i++) {
 		struct rundir *a = NULL;
+		char **left = NULL;
+		size_t left_count = 0;
 
-		if (make(p, "a", 0, &a, NULL) != LS_OK)
-			failed++;
-		else
-			failed += clean(a, false);
+		if (make(other->p, "a", 0, &a, &other->err) != LS_OK)
+			break;
+		rundir_clean(a, false, &left, &left_count);
+		if (left_count > 0)
+			snprintf(other->left, sizeof(other->left), "%s", left[0]);
+		rundir_left_free(&left, &left_count);
+		rundir_free(a);
 	}
-	return (void *)failed;
+	return NULL;
 }
 
 /* One node leaves, as its runner was told to end, while the other one comes: that finds or makes the directory, whatever is taken away. */
@@ -146,10 +156,10 @@ static void
 test_a_node_comes_while_another_one_leaves(void **state)
 {
 	struct place *p = *state;
-	pthread_t other;
-	void *failed;
+	struct other other = { .p = p };
+	pthread_t thread;
 
-	assert_int_equal(pthread_create(&other, NULL, come_and_go, p), 0);
+	assert_int_equal(pthread_create(&thread, NULL, come_and_go, &other), 0);
 	for (int i = 0; i < ROUNDS; i++) {
 		struct rundir *b = NULL;
 		struct ls_err err = { 0 };
@@ -159,8 +169,9 @@ test_a_node_comes_while_another_one_leaves(void **state)
 		assert_true(there(p, ".lockstep-r1/marker.b") && there(p, ".lockstep-r1/token.b"));
 		assert_int_equal(clean(b, false), 0);
 	}
-	pthread_join(other, &failed);
-	assert_null(failed);
+	pthread_join(thread, NULL);
+	assert_string_equal(other.err.text, "");
+	assert_string_equal(other.left, "");
 	assert_false(there(p, ".lockstep-r1"));
 }
 
