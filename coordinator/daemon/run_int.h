@@ -37,7 +37,7 @@ struct member {
 	bool live_known;
 	uint64_t last_done;  /* bytes + ops at the last sample that moved */
 	int64_t beat_age_ns; /* of o2cb's heartbeat there, as it said last; 0: never */
-	bool stall_told; /* operators know that workers stand still */
+	bool stall_told;     /* operators know that workers stand still */
 
 	bool failed;       /* in the present phase */
 	char *failed_text; /* owned, or NULL */

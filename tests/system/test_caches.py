@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import struct
+import subprocess
 import tempfile
 import time
 
@@ -43,7 +44,12 @@ def cached_while_resting(cluster, job):
         wait_for("the rest before the phase", resting, 60)
         found, until = [], time.monotonic() + 3
         while time.monotonic() < until and run.poll() is None:
-            found.append(sum(cached_bytes(path) for path in data_files(cluster)))
+            try:
+                held = [cached_bytes(path) for path in data_files(cluster)]
+            except subprocess.CalledProcessError:  # unmounted between the look at names and at files
+                continue
+            if held:
+                found.append(sum(held))
         shown, complaint = run.communicate(timeout=120)
     finally:
         run.poll() is None and run.kill()
