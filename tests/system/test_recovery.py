@@ -11,7 +11,7 @@ from cluster import wait_for
 from test_coherence import incoherent
 
 # A hundred records a second and an fsync after each second one.
-WRITING = {"kind": "recovery", "time": "6s", "bytes": "16MiB", "interval": "10ms", "count": 2, "return_time": "20s"}
+WRITING = {"kind": "recovery", "time": "6s", "bytes": "64MiB", "interval": "10ms", "count": 2, "return_time": "20s"}
 
 
 def job(**more):
@@ -26,12 +26,19 @@ def three(mounts, tmp_path):
 
 def own_file(backing, node):
     """The file of that node (from 1) in the run's directory on the backing volume, or None."""
-    found = [f for d in backing.glob(".lockstep-*") for f in (d / "shared" / "c").glob(f"w*.{node - 1}")]
-    return found[0] if found else None
+    for run in os.listdir(backing):
+        try:
+            names = os.listdir(backing / run / "shared" / "c")
+        except OSError:
+            continue  # not made yet, or just removed
+        for name in names:
+            if name.startswith("w") and name.endswith(f".{node - 1}"):
+                return backing / run / "shared" / "c" / name
+    return None
 
 
-def wait_written(backing, node, size=5 << 19):
-    return wait_for(f"{size} bytes of node {node}", lambda: (f := own_file(backing, node)) and f.stat().st_size >= size and f)
+def wait_written(backing, node, size=1 << 19):
+    return wait_for(f"{size} bytes of node {node}", lambda: (f := own_file(backing, node)) and f.stat().st_size >= size and f, timeout=60)
 
 
 def kill_node(cluster, name):
@@ -43,10 +50,10 @@ def kill_node(cluster, name):
     cluster.agents[name].wait(10)
 
 
-def play(cluster, backing, job_, meanwhile=lambda: None, back=True, timeout=90):
+def play(cluster, backing, job_, meanwhile=lambda: None, back=True, timeout=120, size=1 << 19):
     """Runs the job; node2 is killed once it has written a while, and started again when the others have looked."""
     run = cluster.start_run(job_)
-    wait_written(backing, 2)
+    wait_written(backing, 2, size)
     meanwhile()
     kill_node(cluster, "node2")
     if back:
@@ -58,7 +65,7 @@ def play(cluster, backing, job_, meanwhile=lambda: None, back=True, timeout=90):
 
 def test_a_lost_node_is_verified_and_again_once_it_is_back(three):
     cluster, _, backing = three
-    status, results, said = play(cluster, backing, job())
+    status, results, said = play(cluster, backing, job(time="10s"), size=5 << 19)  # a rate before the loss is of a second at least
     assert status == 0, said
     written, looked, again = results["phases"]
     recovery = written["recovery"]
@@ -108,7 +115,7 @@ def test_a_lost_write_is_found(three, victim):
         # Fsynced, and that was told.
         wait_for("more fsyncs", lambda: volume.calls()["fsync"] > before + 20)
 
-    status, results, said = play(cluster, backing, job(), lose_one)
+    status, results, said = play(cluster, backing, job(time="12s"), lose_one)
     assert status == 5 and "violated" in said, said
     looked = results["phases"][1]
     assert looked["state"] == "mismatch" and looked["promise"]["outcome"] == "violated" and looked["promise"]["broken"] == 2
@@ -119,7 +126,7 @@ def test_a_lost_write_is_found(three, victim):
 def test_what_goes_missing_before_it_returns_is_found(three):
     """The first look finds all; then a block of the lost node's file is another one."""
     cluster, _, backing = three
-    run = cluster.start_run(job(return_time="60s", time="3s"))
+    run = cluster.start_run(job(return_time="60s"))
     wait_written(backing, 2)
     kill_node(cluster, "node2")
     wait_for("the first look", lambda: json.loads(cluster.cli("runs", "--json").stdout)[0]["phases_done"] >= 2, timeout=60)
@@ -164,7 +171,7 @@ def test_a_stall_is_found_with_its_length(three):
         volumes[0].delay("pwrite", 1700, name="*/w*", count=1)
         time.sleep(0.1)
 
-    status, results, said = play(cluster, backing, job(time="8s"), stall)
+    status, results, said = play(cluster, backing, job(time="12s"), stall, size=5 << 19)
     assert status == 0, said
     recovery = results["phases"][0]["recovery"]
     nodes = {n["node"]: n for n in recovery["nodes"]}
