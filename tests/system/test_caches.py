@@ -5,7 +5,6 @@ import os
 import shutil
 import socket
 import struct
-import subprocess
 import tempfile
 import time
 
@@ -33,8 +32,10 @@ def data_files(cluster):
     return glob.glob(os.path.join(cluster.volume, ".lockstep-*", "n*", "data*"))
 
 
-def cached_while_resting(cluster, job):
-    """Runs the job, whose last phase rests before it begins; the least that was cached of its files then, and the results."""
+def cached_while_resting(cluster, job, ready=lambda: True):
+    """Runs the job, whose last phase rests before it begins; the least that was cached of its files then, and the results.
+
+    ready: when looking may begin; whoever looks has files open, and would keep a volume from being unmounted."""
     run = cluster.start_run(job)
     try:
         def resting():
@@ -42,12 +43,10 @@ def cached_while_resting(cluster, job):
             row = json.loads(done.stdout)[0] if done.returncode == 0 and json.loads(done.stdout) else {}
             return run.poll() is not None or (row.get("phases_done") == 1 and row.get("state") == "arming")
         wait_for("the rest before the phase", resting, 60)
+        wait_for("the caches to be empty", lambda: ready() or run.poll() is not None, 60)
         found, until = [], time.monotonic() + 3
         while time.monotonic() < until and run.poll() is None:
-            try:
-                held = [cached_bytes(path) for path in data_files(cluster)]
-            except subprocess.CalledProcessError:  # unmounted between the look at names and at files
-                continue
+            held = [cached_bytes(path) for path in data_files(cluster)]
             if held:
                 found.append(sum(held))
         shown, complaint = run.communicate(timeout=120)
@@ -176,8 +175,8 @@ class TestRemount:
             with Cluster(nodes=1, volume=volume.path, settings=settings) as cluster:
                 cluster.start()
                 job = {"caches": "remount", "workers": 2, "abort_if": {"free_space": "1KiB"},
-                       "phases": [{**WRITE, "caches": "none"}, {**READ, "verify": True}]}
-                cached, results, shown = cached_while_resting(cluster, job)
+                       "phases": [{**WRITE, "caches": "none"}, {**READ, "verify": True, "pause": "12s"}]}
+                cached, results, shown = cached_while_resting(cluster, job, lambda: "outcome=ok" in helper.said())
                 assert cached == 0
                 assert results["phases"][1]["state"] == "done" and "volume mounted anew before" in " ".join(shown.split())
                 # each kind of phase lets go of the volume and finds its files again
