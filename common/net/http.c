@@ -363,6 +363,7 @@ void
 http_answer(struct http_server *s, uint64_t number, struct http_answer *answer)
 {
 	static const struct http_field later[] = { { "Retry-After", "10" }, { NULL, NULL } };
+	struct http_answer busy = { .status = 503, .more = later };
 	struct http_conn *c = find(s, number);
 
 	if (c == NULL) {
@@ -371,7 +372,8 @@ http_answer(struct http_server *s, uint64_t number, struct http_answer *answer)
 	}
 	if (s->pending + answer->len > HTTP_PENDING_MAX) {
 		free(answer->body);
-		*answer = (struct http_answer){ .status = 503, .more = later };
+		answer->body = NULL;
+		answer = &busy;
 	}
 	begin_answer(c, answer);
 }
@@ -673,8 +675,10 @@ http_server_free(struct http_server *s)
 {
 	if (s == NULL)
 		return;
-	while (s->first != NULL)
-		forget(s->first);
+	for (struct http_conn *c = s->first, *next; c != NULL; c = next) {
+		next = c->next;
+		forget(c);
+	}
 	if (s->http != NULL)
 		evhttp_free(s->http); /* and the listener */
 	if (s->ex_index >= 0)

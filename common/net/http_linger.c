@@ -84,7 +84,9 @@ http_lingering_free(struct http_lingering *all)
 {
 	if (all == NULL)
 		return;
-	while (all->first != NULL)
-		end(all->first);
+	for (struct lingering *l = all->first, *next; l != NULL; l = next) {
+		next = l->next;
+		end(l);
+	}
 	free(all);
 }
