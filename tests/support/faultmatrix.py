@@ -2,7 +2,7 @@
 The fault matrix: who is hit x by what x in which state of a run, with the expected end of each cell in one table, and what must hold
 whatever happens. Each cell is a cluster of its own with real processes.
 
-    faultmatrix.py [--jobs N] [--only VICTIM:FAULT:STATE ...] [--rounds N] [--seed N] [--random [--cells N]] [--log FILE]
+    faultmatrix.py [--jobs N] [--only VICTIM:FAULT:STATE ...] [--pairs] [--rounds N] [--seed N] [--random [--cells N]] [--log FILE]
 
 The victim is node2 (or its runner), the coordinator or the operator's command. Each field of --only may be *. A cell is played once and has
 one expected end; nothing is tried again. Attempts at a start that were void are counted and shown: on a busy machine they are legal, and
@@ -24,7 +24,7 @@ import time
 
 import faultyvolume
 import netlink
-from cluster import BUILD, Cluster, alive, wait_for
+from cluster import BUILD, Cluster, alive, sanitized, wait_for
 from faultyvolume import FaultyVolume
 from proxy import DelayProxy
 
@@ -32,12 +32,13 @@ VICTIMS = ("agent", "runner", "coordinator", "cli")
 FAULTS = ("kill", "term", "stop", "stop long", "reset", "partition", "slow", "full", "read-only")
 STATES = ("queued", "preparing", "arming", "setting", "running", "collecting", "finishing")
 
-HEARTBEAT = "500ms"
-GRACE_S = 2.0
-SHORT_S = 1.0   # within the grace
-LONG_S = 6.5    # three heartbeats, the grace and some more
-WAIT_S = 60.0
-END_S = 150.0
+SLOW = sanitized()  # must not be taken for one that is away
+HEARTBEAT = "900ms" if SLOW else "500ms"
+GRACE_S = 3.6 if SLOW else 2.0
+SHORT_S = 1.0                   # within the grace
+LONG_S = 7.7 if SLOW else 6.5   # three heartbeats, the grace and some more; less than what a look at a volume may take (10 s)
+WAIT_S = 180.0 if SLOW else 60.0
+END_S = 450.0 if SLOW else 150.0
 
 # --- what there is not -----------------------------------------------------------------------------------------------------
 
@@ -563,6 +564,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=8, help="cells at a time (8): they mostly wait")
     parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--pairs", action="store_true", help="those of the test suite: each pair of who, what and when")
     parser.add_argument("--rounds", type=int, default=1, help="play all that are chosen so many times over")
     parser.add_argument("--random", action="store_true", help="cells drawn at random, without end unless --cells is given")
     parser.add_argument("--seed", type=int, default=None)
@@ -571,7 +573,7 @@ def main():
     args = parser.parse_args()
     if missing():
         sys.exit(f"the matrix cannot be played here: {missing()}")
-    chosen = [c for c in cells() if not args.only or any(all(fnmatch.fnmatchcase(v, p) for v, p in zip(c, o.split(":"))) for o in args.only)]
+    chosen = [c for c in (pairwise() if args.pairs else cells()) if not args.only or any(all(fnmatch.fnmatchcase(v, p) for v, p in zip(c, o.split(":"))) for o in args.only)]
     if not chosen:
         sys.exit("no such cell")
     seed = args.seed if args.seed is not None else int.from_bytes(os.urandom(4), "little")
