@@ -50,18 +50,6 @@ def phases_of_all(document):
         need(phase["start_skew_uncertainty_ns"] is not None, f"phase {phase['name']}: start skew without uncertainty")
 
 
-def check(c):
-    status, text = c.site.lockstep("check", "--path", BENCH, "--json", check=False)
-    need(status == 0, f"status {status}: {text[-2000:]}")
-    with open(os.path.join(c.out, f"{c.kind}-check.json"), "w", encoding="utf-8") as f:
-        f.write(text)
-    rows = json.loads(text)
-    kind = "gfs2" if c.kind == "gfs2" else "ocfs2"
-    need(any(kind in r["text"] for r in rows), "the file system's kind is not told")
-    need(not [r for r in rows if r["level"] == "failed"], "a check failed on a sound cluster")
-    c.nothing_left()
-
-
 def look(c):
     """The rows of a check, whatever it finds."""
     text = c.site.lockstep("check", "--path", BENCH, "--json", check=False)[1]
@@ -71,6 +59,46 @@ def look(c):
 def is_said(rows, check, level, node, *words):
     """There is a row of that check that says all these words."""
     return any(r["check"] == check and r["level"] == level and r.get("node") == node and all(w in r["text"] for w in words) for r in rows)
+
+
+# What the check must say on these machines: check, level, node, words of its text.
+SAID_BY_ALL = (
+    ("one volume", "ok", None, "all 3 nodes see each other's files"),
+    ("volume size", "ok", None, "2 GiB on all nodes"),
+    ("mount options", "ok", None, "noatime"),
+    ("flock locks", "ok", None, "cluster-wide"),
+    ("device", "ok", None, "scheduler mq-deadline", "read-ahead 128 KiB", "write cache write "),
+    ("coordinator", "ok", None, "is none of the nodes"),
+)
+SAID_BY_O2CB = (
+    ("file system", "ok", None, "ocfs2 on all nodes"),
+    ("cluster", "ok", None, "o2cb, cluster lab, 3 nodes, heartbeat local, dead after 60 s"),
+    ("mount option", "ok", None, "coherency=full"),
+    ("fcntl locks", "warning", "node2", "local to the node"),
+    ("fcntl locks", "warning", "node3", "local to the node"),
+)
+SAID_BY = {
+    "ocfs2": SAID_BY_O2CB,
+    "gfs2": (
+        ("file system", "ok", None, "gfs2 on all nodes"),
+        ("cluster", "ok", None, "dlm, cluster lab, 3 nodes", "lock space shared: 3 members"),
+        ("fcntl locks", "ok", None, "cluster-wide"),
+    ),
+    "iscsi": SAID_BY_O2CB + tuple(("iscsi", "ok", node, "iqn.2026-01.lab:shared, LOGGED_IN, portal 10.99.0.1:3260") for node in NODES) +
+    (("device", "ok", None, "1 iSCSI sessions"),),
+}
+
+
+def check(c):
+    status, text = c.site.lockstep("check", "--path", BENCH, "--json", check=False)
+    need(status == 0, f"status {status}: {text[-2000:]}")
+    with open(os.path.join(c.out, f"{c.kind}-check.json"), "w", encoding="utf-8") as f:
+        f.write(text)
+    rows = json.loads(text)
+    for row in SAID_BY_ALL + SAID_BY[c.kind]:
+        need(is_said(rows, *row), f"no such row: {row}; {[r for r in rows if r['check'] == row[0]]}")
+    need(not [r for r in rows if r["level"] == "failed"], "a check failed on a sound cluster")
+    c.nothing_left()
 
 
 def mount_again(c, node, options):
