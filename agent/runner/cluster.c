@@ -14,8 +14,9 @@
 #define CLUSTERS_MAX 8
 #define SPACES_MAX   64
 #define NAME_BYTES   64
-#define O2CB_BEAT_S  2    /* O2HB_REGION_TIMEOUT_MS */
-#define DLM_DONE_ALL 0x80 /* DLM_RS_DONE_ALL, fs/dlm/dlm_internal.h: all members have done with recovery */
+#define O2CB_BEAT_S  2 /* O2HB_REGION_TIMEOUT_MS */
+#define DLM_RS_DONE                                                                                                    \
+	0x40 /* fs/dlm/dlm_internal.h: this node has done with recovery. The bits of all are set on the lowest one only */
 
 static struct cluster_facts *
 add_cluster(struct host_facts *out, const char *stack)
@@ -73,7 +74,7 @@ look_at_space(const char *root, const char *space, struct cluster_facts *c)
 	if (text == NULL)
 		return;
 	status = strtoul(text, &end, 16);
-	if (end != text && (status & DLM_DONE_ALL) == 0) {
+	if (end != text && (status & DLM_RS_DONE) == 0) {
 		c->stopped = ls_grow(c->stopped, c->stopped_count, sizeof(*c->stopped));
 		c->stopped[c->stopped_count++] = ls_strndup(space, NAME_BYTES);
 	}

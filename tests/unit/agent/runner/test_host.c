@@ -284,6 +284,12 @@ test_dlm_and_gfs2(void **state)
 	assert_string_equal(h.gfs2, "lab:vol grants no locks: recovery, or quorum lost");
 	field_struct_fini(&host_facts_desc, &h);
 
+	/* As it is on all nodes but the lowest: those that a sound cluster of three showed. */
+	put("/sys/kernel/dlm/vol/recover_status", "55\n");
+	h = look("8:16");
+	assert_int_equal(h.clusters[0].stopped_count, 0);
+	field_struct_fini(&host_facts_desc, &h);
+
 	/* Stopped, and on its way: in both it grants nothing. */
 	for (const char *const *status = (const char *const[]){ "0\n", "3\n", NULL }; *status != NULL; status++) {
 		put("/sys/kernel/dlm/vol/recover_status", *status);
