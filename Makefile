@@ -352,7 +352,7 @@ rpm: dist ## the same as RPMs in $(BUILD)/rpm
 	deploy/rpm/build.sh $(BUILD)/$(DIST).tar.gz $(VERSION) $(BUILD)/rpm
 
 .PHONY: test-cluster
-test-cluster: all deb ## three emulated machines that share a real OCFS2, GFS2 and OCFS2 over iSCSI (needs qemu; some 20 minutes)
+test-cluster: all deb ## three emulated machines that share a real OCFS2, GFS2 and OCFS2 over iSCSI (needs qemu, and a host that does nothing else)
 	/usr/bin/python3 tests/cluster/run.py
 
 .PHONY: help

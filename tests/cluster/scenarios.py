@@ -83,6 +83,7 @@ SAID_BY = {
         ("file system", "ok", None, "gfs2 on all nodes"),
         ("cluster", "ok", None, "dlm, cluster lab, 3 nodes", "lock space shared: 3 members"),
         ("fcntl locks", "ok", None, "cluster-wide"),
+        *(("cluster state", "ok", node, "dlm grants locks in its lock space") for node in NODES),
     ),
     "iscsi": SAID_BY_O2CB + tuple(("iscsi", "ok", node, "iqn.2026-01.lab:shared, LOGGED_IN, portal 10.99.0.1:3260") for node in NODES) +
     (("device", "ok", None, "1 iSCSI sessions"),),
