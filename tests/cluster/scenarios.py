@@ -26,6 +26,7 @@ class Context:
         with open(base + ".txt", "w", encoding="utf-8") as f:
             f.write(text)
         need(status == 0 or not check, f"lockstep run: status {status}: {text[-2000:]}")
+        need(os.path.exists(base + ".json"), f"lockstep run: status {status} and no results: {text[-2000:]}")
         with open(base + ".json", encoding="utf-8") as f:
             document = json.load(f)
         self.site.lockstep("report", base + ".json", "--format", "html", "--output", base + ".html")
