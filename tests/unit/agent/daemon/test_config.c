@@ -14,7 +14,7 @@ static enum ls_rc
 load(const char *const *settings, size_t count, struct agent_config *out, struct ls_err *err)
 {
 	const char *set[8];
-	struct conf_args args = { .file = "/dev/null", .set = set, .set_count = count };
+	struct conf_args args = { .file = "/dev/null", .set = { .items = set, .count = count } };
 
 	memcpy(set, settings, count * sizeof(*set));
 	return agent_config_load(&args, out, err);
