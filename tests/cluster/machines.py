@@ -173,7 +173,7 @@ class Site:
                 text = f.read()
             version = re.search(r"^Version: (\S+)$", text, re.MULTILINE).group(1)
             with open(control, "w", encoding="utf-8") as f:
-                f.write(re.sub(r"(^Version: |\(= )" + re.escape(version), r"\1" + version + "+rebuilt", text, flags=re.MULTILINE))
+                f.write(re.sub(r"(^Version: |\(= )" + re.escape(version), r"\g<1>" + version + "+rebuilt", text, flags=re.MULTILINE))
             name = os.path.basename(deb).replace(version, version + "+rebuilt")
             run(["dpkg-deb", "--root-owner-group", "-b", tree, os.path.join(out, name)])
             shutil.rmtree(tree)
