@@ -1,6 +1,6 @@
 /*
  * pread and pwrite for the measured loops, without the C library's wrappers: those are cancellation points, which in a program with
- * threads costs two atomic operations a call, 2 to 4 % of one on tmpfs. No thread of the runner is ever cancelled.
+ * threads costs two atomic operations a call, 20 to 45 ns or 2 to 5 % of one that reads 4 KiB from tmpfs. No thread of the runner is ever cancelled.
  */
 #ifndef LS_AGENT_ENGINE_CALLS_H
 #define LS_AGENT_ENGINE_CALLS_H

@@ -14,39 +14,40 @@ enum when {
 
 static const struct check_def {
 	const char *name;
-	void (*look)(struct check_report *r);
+	void (*look)(struct check_report *r); /* NULL: a warning where the nodes differ in what describe tells */
 	enum when when;
+	check_describe_fn describe;
 } rows[] = {
-	{ "path", check_row_path, ALWAYS },
-	{ "lockstep build", check_row_build, ALWAYS },
-	{ "kernel", check_row_kernel, ALWAYS },
-	{ "one volume", check_row_one_volume, ALWAYS },
-	{ "expected file system", check_row_expected, ALWAYS },
-	{ "file system", check_row_fs_type, ALWAYS },
-	{ "file system id", check_row_fs_id, ALWAYS },
-	{ "volume size", check_row_size, ALWAYS },
-	{ "store", check_row_store, ALWAYS },
-	{ "space", check_row_space, ASKED },
-	{ "inodes", check_row_inodes, ASKED },
-	{ "fill level", check_row_fill, ALWAYS },
-	{ "mount options", check_row_options, ALWAYS },
-	{ "mount option", check_row_option_notes, ALWAYS },
-	{ "fcntl locks", check_row_fcntl, ASKED },
-	{ "flock locks", check_row_flock, ASKED },
-	{ "cluster", check_row_cluster, ALWAYS },
-	{ "cluster state", check_row_cluster_state, ALWAYS },
-	{ "device", check_row_device, ALWAYS },
-	{ "iscsi", check_row_session, ALWAYS },
-	{ "direct I/O", check_row_direct, ASKED },
-	{ "io_uring", check_row_io_uring, ASKED },
-	{ "libaio", check_row_libaio, ASKED },
-	{ "coordinator", check_row_coordinator, ASKED },
-	{ "clock", check_row_clock, ASKED },
-	{ "memory", check_row_memory, ASKED },
-	{ "governor", check_row_governor, ALWAYS },
-	{ "swap", check_row_swap, ASKED },
-	{ "load", check_row_load, ASKED },
-	{ "external programs", check_row_tools, ALWAYS },
+	{ "path", check_row_path, ALWAYS, NULL },
+	{ "lockstep build", check_row_build, ALWAYS, NULL },
+	{ "kernel", NULL, ALWAYS, check_describe_kernel },
+	{ "one volume", check_row_one_volume, ALWAYS, NULL },
+	{ "expected file system", check_row_expected, ALWAYS, NULL },
+	{ "file system", NULL, ALWAYS, check_describe_type },
+	{ "file system id", NULL, ALWAYS, check_describe_id },
+	{ "volume size", NULL, ALWAYS, check_describe_size },
+	{ "store", check_row_store, ALWAYS, NULL },
+	{ "space", check_row_space, ASKED, NULL },
+	{ "inodes", check_row_inodes, ASKED, NULL },
+	{ "fill level", check_row_fill, ALWAYS, NULL },
+	{ "mount options", NULL, ALWAYS, check_describe_options },
+	{ "mount option", check_row_option_notes, ALWAYS, NULL },
+	{ "fcntl locks", check_row_fcntl, ASKED, NULL },
+	{ "flock locks", check_row_flock, ASKED, NULL },
+	{ "cluster", NULL, ALWAYS, check_describe_cluster },
+	{ "cluster state", check_row_cluster_state, ALWAYS, NULL },
+	{ "device", NULL, ALWAYS, check_describe_device },
+	{ "iscsi", check_row_session, ALWAYS, NULL },
+	{ "direct I/O", check_row_direct, ASKED, NULL },
+	{ "io_uring", check_row_io_uring, ASKED, NULL },
+	{ "libaio", check_row_libaio, ASKED, NULL },
+	{ "coordinator", check_row_coordinator, ASKED, NULL },
+	{ "clock", check_row_clock, ASKED, NULL },
+	{ "memory", check_row_memory, ASKED, NULL },
+	{ "governor", NULL, ALWAYS, check_describe_governor },
+	{ "swap", check_row_swap, ASKED, NULL },
+	{ "load", check_row_load, ASKED, NULL },
+	{ "external programs", check_row_tools, ALWAYS, NULL },
 };
 
 void
@@ -84,7 +85,10 @@ check_nodes(const struct check_input *in, check_fn fn, void *arg)
 		if (in->before_run && rows[i].when == ASKED)
 			continue;
 		r.check = rows[i].name;
-		rows[i].look(&r);
+		if (rows[i].look != NULL)
+			rows[i].look(&r);
+		else
+			check_compare(&r, rows[i].describe, CHECK_WARNING);
 	}
 	return r.worst;
 }

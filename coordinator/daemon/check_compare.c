@@ -77,32 +77,32 @@ describe_build(const struct check_node *n, char *buf, size_t len)
 	return put(buf, len, n->build);
 }
 
-static bool
-describe_kernel(const struct check_node *n, char *buf, size_t len)
+bool
+check_describe_kernel(const struct check_node *n, char *buf, size_t len)
 {
 	return put(buf, len, n->info->facts.kernel);
 }
 
-static bool
-describe_type(const struct check_node *n, char *buf, size_t len)
+bool
+check_describe_type(const struct check_node *n, char *buf, size_t len)
 {
 	return check_volume(n) != NULL && put(buf, len, check_volume(n)->fs_type);
 }
 
-static bool
-describe_id(const struct check_node *n, char *buf, size_t len)
+bool
+check_describe_id(const struct check_node *n, char *buf, size_t len)
 {
 	return check_volume(n) != NULL && put(buf, len, check_volume(n)->fs_id);
 }
 
-static bool
-describe_options(const struct check_node *n, char *buf, size_t len)
+bool
+check_describe_options(const struct check_node *n, char *buf, size_t len)
 {
 	return check_volume(n) != NULL && put(buf, len, check_volume(n)->mount_options);
 }
 
-static bool
-describe_size(const struct check_node *n, char *buf, size_t len)
+bool
+check_describe_size(const struct check_node *n, char *buf, size_t len)
 {
 	if (check_volume(n) == NULL || check_volume(n)->total_bytes == LS_UNKNOWN_U64)
 		return false;
@@ -110,8 +110,8 @@ describe_size(const struct check_node *n, char *buf, size_t len)
 	return true;
 }
 
-static bool
-describe_governor(const struct check_node *n, char *buf, size_t len)
+bool
+check_describe_governor(const struct check_node *n, char *buf, size_t len)
 {
 	return check_host(n) != NULL && put(buf, len, check_host(n)->governor);
 }
@@ -123,8 +123,8 @@ or_unknown(const char *s)
 }
 
 /* Without names: sdb here is sdc there. */
-static bool
-describe_device(const struct check_node *n, char *buf, size_t len)
+bool
+check_describe_device(const struct check_node *n, char *buf, size_t len)
 {
 	const struct block_facts *b = check_host(n) != NULL ? check_host(n)->block : NULL;
 	char ahead[32];
@@ -140,8 +140,8 @@ describe_device(const struct check_node *n, char *buf, size_t len)
 	return true;
 }
 
-static bool
-describe_cluster(const struct check_node *n, char *buf, size_t len)
+bool
+check_describe_cluster(const struct check_node *n, char *buf, size_t len)
 {
 	const struct host_facts *h = check_host(n);
 	size_t used = 0;
@@ -165,52 +165,4 @@ void
 check_row_build(struct check_report *r)
 {
 	check_compare(r, describe_build, r->in->job->allow_mixed_builds ? CHECK_WARNING : CHECK_FAILED);
-}
-
-void
-check_row_kernel(struct check_report *r)
-{
-	check_compare(r, describe_kernel, CHECK_WARNING);
-}
-
-void
-check_row_fs_type(struct check_report *r)
-{
-	check_compare(r, describe_type, CHECK_WARNING);
-}
-
-void
-check_row_fs_id(struct check_report *r)
-{
-	check_compare(r, describe_id, CHECK_WARNING);
-}
-
-void
-check_row_options(struct check_report *r)
-{
-	check_compare(r, describe_options, CHECK_WARNING);
-}
-
-void
-check_row_size(struct check_report *r)
-{
-	check_compare(r, describe_size, CHECK_WARNING);
-}
-
-void
-check_row_governor(struct check_report *r)
-{
-	check_compare(r, describe_governor, CHECK_WARNING);
-}
-
-void
-check_row_device(struct check_report *r)
-{
-	check_compare(r, describe_device, CHECK_WARNING);
-}
-
-void
-check_row_cluster(struct check_report *r)
-{
-	check_compare(r, describe_cluster, CHECK_WARNING);
 }

@@ -49,14 +49,16 @@ check_host(const struct check_node *n)
 
 /* The rows (check_fn_row of check.c). */
 void check_row_build(struct check_report *r);
-void check_row_kernel(struct check_report *r);
-void check_row_fs_type(struct check_report *r);
-void check_row_fs_id(struct check_report *r);
-void check_row_options(struct check_report *r);
-void check_row_size(struct check_report *r);
-void check_row_governor(struct check_report *r);
-void check_row_device(struct check_report *r);
-void check_row_cluster(struct check_report *r);
+
+/* What should be equal on all nodes, as check_describe_fn: check.c has them in its rows. */
+bool check_describe_kernel(const struct check_node *n, char *buf, size_t len);
+bool check_describe_type(const struct check_node *n, char *buf, size_t len);
+bool check_describe_id(const struct check_node *n, char *buf, size_t len);
+bool check_describe_options(const struct check_node *n, char *buf, size_t len);
+bool check_describe_size(const struct check_node *n, char *buf, size_t len);
+bool check_describe_governor(const struct check_node *n, char *buf, size_t len);
+bool check_describe_device(const struct check_node *n, char *buf, size_t len);
+bool check_describe_cluster(const struct check_node *n, char *buf, size_t len);
 
 void check_row_path(struct check_report *r);
 void check_row_one_volume(struct check_report *r);

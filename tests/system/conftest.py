@@ -1,6 +1,8 @@
 """Fixtures for tests of the real programs. LOCKSTEP_BUILD names the build folder (default: build)."""
 import os
+import shutil
 import sys
+import tempfile
 
 import pytest
 
@@ -20,6 +22,15 @@ def cluster():
     """lockstepd and three agents, ready."""
     with cluster_module.Cluster() as running:
         yield running.start()
+
+
+@pytest.fixture
+def folder():
+    """Directories for the root helper that only root can change: those of pytest lie below one that belongs to whoever runs it, so it would do as well."""
+    where = tempfile.mkdtemp(prefix="lockstep-folder-")
+    os.chmod(where, 0o755)
+    yield where
+    shutil.rmtree(where)
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """The root helper as a program: what it refuses, a real drop of caches, a real unmount and mount."""
 import os
-import shutil
 import socket
 import subprocess
-import tempfile
 
 import pytest
 from cluster import program, wait_for
@@ -11,15 +9,6 @@ from loopvolume import LoopVolume, cached_bytes, missing
 from roothelper import RootHelper
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the helper is root's")
-
-
-@pytest.fixture
-def folder():
-    """Directories that only root can change: those of pytest lie below one that belongs to whoever runs it, so it would do as well."""
-    where = tempfile.mkdtemp(prefix="lockstep-helper-")
-    os.chmod(where, 0o755)
-    yield where
-    shutil.rmtree(where)
 
 
 def test_it_does_nothing_unless_told(folder):
